@@ -11,10 +11,10 @@ pub enum Need {
     Asks,
     /// It cannot work.
     Fault,
-    /// A text may be in its input line, or may not have arrived.
-    InDoubt,
     /// Its work waits for a review.
     Review,
+    /// A text may be in its input line, or may not have arrived.
+    InDoubt,
     /// Its program was started anew, and does not know the task.
     Fresh,
     /// Its program was restarted, knows the task, and waits.
@@ -31,8 +31,8 @@ impl Need {
     const ALL: [Need; 9] = [
         Need::Asks,
         Need::Fault,
-        Need::InDoubt,
         Need::Review,
+        Need::InDoubt,
         Need::Fresh,
         Need::Resume,
         Need::Limited,

@@ -17,14 +17,16 @@ pub fn need(worker: &Worker) -> Option<Need> {
         Activity::Asks => Some(Need::Asks),
         _ if worker.program.fault.is_some() => Some(Need::Fault),
         _ if worker.notes.iter().any(|note| matches!(note, Note::ImportRefused(_))) => Some(Need::Fault),
+        // A review needs no session.
+        _ if worker.task == Task::NeedsReview => Some(Need::Review),
         _ if worker.notes.iter().any(|note| matches!(note, Note::Unsubmitted(_) | Note::NotTyped(_))) => {
             Some(Need::InDoubt)
         }
-        // A review needs no session.
-        _ if worker.task == Task::NeedsReview => Some(Need::Review),
         _ if !worker.has_open_task() || worker.status() == "offline" => None,
         Activity::Fresh => Some(Need::Fresh),
-        _ if worker.notes.iter().any(|note| matches!(note, Note::Restarted(_))) => Some(Need::Resume),
+        _ if worker.notes.iter().any(|note| matches!(note, Note::Restarted(_) | Note::LimitOver(_))) => {
+            Some(Need::Resume)
+        }
         Activity::Rests => Some(Need::Rests),
         Activity::Busy | Activity::Unknown | Activity::Limited => None,
     }
@@ -66,9 +68,14 @@ const MENU_AFTER: i64 = 2;
 /// For how many seconds the program of a worker that has a task has neither written to its terminal nor told anything.
 fn silent_for(ctx: &Context<'_>, worker: &Worker) -> Option<i64> {
     let is_at_work = worker.has_open_task() && worker.status() == worker.task.word() && worker.pending_send.is_none();
+    is_at_work.then(|| quiet_for(ctx, worker))
+}
+
+/// For how many seconds the program of a worker has neither written to its terminal nor told anything.
+pub fn quiet_for(ctx: &Context<'_>, worker: &Worker) -> i64 {
     // What the terminal shows is in the log.
     let wrote = fs::changed(&layout::worker_log(&ctx.root.path, &worker.name)).map_or(0, jiff::Timestamp::as_second);
-    is_at_work.then(|| ctx.now() - wrote.max(worker.last_activity_unix).max(since(worker)))
+    ctx.now() - wrote.max(worker.last_activity_unix).max(since(worker))
 }
 
 /// When the worker came to be as it is, in seconds since 1970.

@@ -9,6 +9,9 @@ pub struct CheckRecord {
     pub sha: String,
     /// The tree that was checked.
     pub tree: String,
+    /// The SHA-256 of the command.
+    #[serde(default)]
+    pub command: String,
     pub ok: bool,
     /// How many seconds it took.
     pub secs: u64,
@@ -19,5 +22,5 @@ pub struct CheckRecord {
     pub told: bool,
 }
 
-/// After so many checks that were void because the worktree changed, a person decides.
+/// After so many checks that said nothing, because the worktree changed or they could not be run, a person decides.
 pub const MOST_VOID: u32 = 2;

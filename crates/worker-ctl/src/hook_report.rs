@@ -98,6 +98,7 @@ impl Payload {
                     Signal::StillAsks { question: self.question() }
                 }
                 Some("idle_prompt") => Signal::StillRests,
+                Some("quota_auto_resume_fired") => Signal::Works { tool_use: None },
                 _ => return None,
             },
             HookEvent::Failed if self.text("/error") == Some("rate_limit") => Signal::Limited,

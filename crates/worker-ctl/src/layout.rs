@@ -27,8 +27,10 @@ pub enum RootLock {
     Patrol,
     /// Held while `config.toml` is edited.
     Config,
-    /// Held while the worktree for checks is used.
+    /// Held while a worktree for checks is used.
     Check,
+    /// Held by an `up` that patrols for as long as it runs.
+    Patrolling,
     /// Held while the source's branches are fetched.
     Fetch,
     /// Held while the tmux server is started.
@@ -57,10 +59,11 @@ pub fn check_log(root: &Path, worker: &str) -> PathBuf {
     root.join("logs").join(format!("{worker}.check.log"))
 }
 
-/// The worktree in which trees are checked that no worker has: of the clone, or of the person's own repository. No worker
-/// can have its name.
-pub fn check_worktree(root: &Path, is_own: bool) -> PathBuf {
-    worktree(root, if is_own { ".check-own" } else { ".check" })
+/// The worktree in which trees are checked that no worker has: of the clone or of the person's own repository, and another
+/// one in sandboxes, because what runs there is not to be run outside. No worker can have its name.
+pub fn check_worktree(root: &Path, is_own: bool, is_contained: bool) -> PathBuf {
+    let kind = if is_own { "-own" } else { "" };
+    worktree(root, &format!(".check{kind}{}", if is_contained { "-contained" } else { "" }))
 }
 
 /// What git gets in place of the clone's directory, with a configuration that no agent writes.

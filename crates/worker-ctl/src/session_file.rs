@@ -48,9 +48,13 @@ impl UsageLimit {
     }
 }
 
+/// How long a row may be that is looked at.
+const LONGEST_ROW: usize = 1 << 20;
+
 /// The rows of a file's end; what stands before its first line end may be the rest of a row.
 fn rows(text: &[u8]) -> impl Iterator<Item = Value> {
-    text.split(|byte| *byte == b'\n').filter_map(|row| serde_json::from_slice(row).ok())
+    let rows = text.split(|byte| *byte == b'\n').filter(|row| row.len() <= LONGEST_ROW);
+    rows.filter_map(|row| serde_json::from_slice(row).ok())
 }
 
 /// The limit that the last such row of a transcript tells.

@@ -8,7 +8,7 @@ use shopfloor_core::text::printable;
 pub const MOST_TRIES: u32 = 3;
 
 /// How many landed tasks are remembered, so that others can wait for them.
-pub const REMEMBERED: usize = 1_000;
+const REMEMBERED: usize = 1_000;
 
 /// A task that waits, or that a worker has from the queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct QueuedTask {
     pub after: Option<String>,
     /// How often a worker got it.
     pub tries: u32,
+    /// Its rank among all that waited at a time, by which it comes back to its place.
+    pub rank: u64,
 }
 
 /// The queue.
@@ -40,11 +42,45 @@ pub struct TaskQueue {
     pub landed: Vec<String>,
     /// The last number that a task got.
     pub last: u64,
+    /// The last rank that a task got.
+    pub last_rank: u64,
 }
 
 impl TaskQueue {
     pub fn is_unused(&self) -> bool {
         *self == TaskQueue::default()
+    }
+
+    /// Appends a task.
+    pub fn push(&mut self, task: QueuedTask) {
+        self.last_rank = self.last_rank.wrapping_add(1);
+        self.waiting.push(QueuedTask { rank: self.last_rank, ..task });
+    }
+
+    /// Puts a task back to where it was among those that wait.
+    pub fn put_back(&mut self, task: QueuedTask) {
+        if self.waiting.iter().all(|other| other.id != task.id) {
+            let at = self.waiting.iter().position(|other| other.rank > task.rank).unwrap_or(self.waiting.len());
+            self.waiting.insert(at, task);
+        }
+    }
+
+    /// Moves the task at `from` to `to`. Those between keep their order, and all the ranks that there are.
+    pub fn shift(&mut self, from: usize, to: usize) {
+        let mut ranks: Vec<u64> = self.waiting.iter().map(|task| task.rank).collect();
+        ranks.sort_unstable();
+        let task = self.waiting.remove(from);
+        self.waiting.insert(to.min(self.waiting.len()), task);
+        self.waiting.iter_mut().zip(ranks).for_each(|(task, rank)| task.rank = rank);
+    }
+
+    /// Remembers that a task landed. What others wait for is never forgotten.
+    pub fn land(&mut self, id: &str) {
+        self.landed.push(id.to_owned());
+        let is_waited_for = |id: &String| self.waiting.iter().any(|task| task.after.as_ref() == Some(id));
+        let surplus = self.landed.len().saturating_sub(REMEMBERED);
+        let (old, new) = self.landed.split_at(surplus);
+        self.landed = old.iter().filter(|id| is_waited_for(id)).chain(new).cloned().collect();
     }
 
     /// The position of a waiting task. Exit 1 when none has this id.

@@ -169,6 +169,14 @@ impl WorkRepo {
         self.git.look_again()
     }
 
+    /// Makes a worktree without files at `path`, which is on no branch.
+    pub fn add_detached(&self, path: &Path, at: &str) -> Result<()> {
+        self.plain.require_sound_records(&self.common)?;
+        let cmd = self.plain.cmd_alone(&self.top).args(["worktree", "add", "--quiet", "--no-checkout", "--detach"]);
+        answer("worktree add", &cmd.arg(path).arg(at).within(ASK_LIMIT).capture()?)?;
+        self.git.look_again()
+    }
+
     /// Writes the files of a new worktree. Then runs the clone's hook if it is the one that we installed, or the one in
     /// `shared`, a person's directory for all repositories, and the `missing` tools, whose hooks git does not run.
     /// Returns what a person should know about that.

@@ -12,6 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -51,6 +52,8 @@ pub struct Cmd {
     memory: Option<u64>,
     /// Whether what it leaves running in its group is ended with it.
     ends_group: bool,
+    /// Set when it has to end early.
+    ending: Option<Arc<AtomicBool>>,
     /// Files that it gets open.
     #[expect(dead_code, reason = "they are held open, not read")]
     kept: Vec<Arc<OwnedFd>>,
@@ -174,6 +177,7 @@ impl Cmd {
             limit: None,
             memory: None,
             ends_group: false,
+            ending: None,
             kept: Vec::new(),
         }
     }
@@ -256,9 +260,10 @@ impl Cmd {
         Cmd { limit: Some(limit), ..self }
     }
 
-    /// Takes along what it leaves running in its group where [`capture_within`](Self::capture_within) runs it.
-    pub fn ending_group(self) -> Cmd {
-        Cmd { ends_group: true, ..self }
+    /// Where [`capture_within`](Self::capture_within) runs it, takes along what it leaves running in its group, and ends all
+    /// early when `ending` is set.
+    pub fn ending_group(self, ending: Arc<AtomicBool>) -> Cmd {
+        Cmd { ends_group: true, ending: Some(ending), ..self }
     }
 
     /// Runs it to its end in the foreground: our terminal, our streams, our process group, so that the keys of a
@@ -338,7 +343,8 @@ impl Cmd {
         let size = |file: &File| file.metadata().map_or(0, |meta| meta.len());
         let status = self.run_while(&expression, |handle| {
             group = handle.pids();
-            if !is_over && (start.elapsed() >= limit || size(&reader) > most as u64) {
+            let is_asked = self.ending.as_ref().is_some_and(|ending| ending.load(Ordering::SeqCst));
+            if !is_over && (is_asked || start.elapsed() >= limit || size(&reader) > most as u64) {
                 is_over = true;
                 end_groups(&handle.pids(), Signal::KILL);
             }

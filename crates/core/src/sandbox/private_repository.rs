@@ -44,6 +44,11 @@ impl Sandbox {
     /// sandbox cannot take over; exit 4, kind `tampered`, where the `.git` file of the worktree does not lead to its record.
     /// `base` is the branch where work lands and its commit; without one it is that of the main checkout.
     pub fn make(&self, base: Option<(String, String)>) -> Result<()> {
+        self.make_on(base, None)
+    }
+
+    /// The same for a worktree of ours that may be on no branch: inside it is on one of this name.
+    pub fn make_on(&self, base: Option<(String, String)>, detached: Option<&str>) -> Result<()> {
         self.require_own_dot_git()?;
         let git = Git::find(&self.env)?.guarded(&self.common_dir, &self.worktree)?;
         if self.is_made() {
@@ -54,8 +59,11 @@ impl Sandbox {
         let ask = |args: &[&str]| -> Result<String> {
             Ok(git.cmd(&self.worktree).args(args.iter().copied()).capture()?.text())
         };
-        let (branch, tip) =
+        let (mut branch, tip) =
             (ask(&["symbolic-ref", "-q", "HEAD"])?, ask(&["rev-parse", "-q", "--verify", "HEAD^{commit}"])?);
+        if let Some(name) = detached.filter(|_| branch.is_empty()) {
+            branch = format!("refs/heads/{name}");
+        }
         if !branch.starts_with("refs/heads/") || tip.is_empty() {
             return Err(NO_SANDBOX
                 .failure(format!("{} is on no branch with a commit", self.worktree.display()))

@@ -9,6 +9,8 @@ use shopfloor_core::child_env;
 use shopfloor_core::config::Line;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::git::recorded_dir;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{self, Status};
 use shopfloor_core::sandbox::Sandbox;
@@ -27,9 +29,8 @@ use crate::plan::check::{CheckStep, keeps_person_away, next, record};
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::require_clean;
-use crate::up_lock;
-use crate::work_repo::MergeResult;
-use crate::worker::{Task, Worker};
+use crate::work_repo::{MergeResult, common_dir};
+use crate::worker::{Session, Task, Worker};
 
 /// How much a check may write.
 const MOST_OUTPUT: usize = 64 << 20;
@@ -37,8 +38,15 @@ const MOST_OUTPUT: usize = 64 << 20;
 /// How many lines of a failed check its worker is told.
 const TOLD_LINES: usize = 60;
 
-/// The branch of the worktree in which the result of a merge is checked.
-const BRANCH: &str = "worker-ctl-check";
+/// And how many bytes of it, and of each line.
+const TOLD_BYTES: usize = 8_000;
+const TOLD_OF_LINE: usize = 500;
+
+/// The branch on which contained work is checked.
+const BRANCH: &str = "check";
+
+/// Who was told of a failure and shows no sign for so many seconds does not mend it.
+const MENDS: i64 = 60;
 
 /// How long a worktree must not have changed before a void check is run once more.
 const QUIET: i64 = 2;
@@ -84,29 +92,38 @@ pub fn need_now(ctx: &Context<'_>, worker: &Worker) -> Option<Need> {
 /// See [`need_now`].
 pub fn is_for_nobody_yet(ctx: &Context<'_>, worker: &Worker) -> bool {
     command(ctx).is_some()
-        && keeps_person_away(worker, tries(ctx))
+        && keeps_person_away(worker, tries(ctx), attention::quiet_for(ctx, worker) >= MENDS)
         && require_runner(ctx, worker).is_ok()
-        && up_lock::is_running(&ctx.root.path).unwrap_or(false)
+        && Lock::is_held(&layout::lock(&ctx.root.path, layout::RootLock::Patrolling)).unwrap_or(false)
 }
 
 /// Does what an `up` has to do about a worker's check.
 pub fn look_after(ctx: &Context<'_>, name: &str) -> Result<()> {
     let mut worker = ctx.worker(name)?;
     if next(&worker, tries(ctx)) == Some(CheckStep::Run) {
-        match run(ctx, &worker) {
-            // Its work has changed, or has gone on, or somebody else checks it.
-            Err(failure) if failure::DIRTY.is_kind_of(&failure) || failure::CHECKING.is_kind_of(&failure) => {
-                return Ok(());
+        match run(ctx, &worker, false) {
+            Ok(_) => {}
+            // Somebody else checks it, or another one at the place.
+            Err(failure) if failure::CHECKING.is_kind_of(&failure) => return Ok(()),
+            Err(failure) => {
+                ctx.check_ending()?;
+                // A person is not kept from work that cannot be checked.
+                transition::observe(ctx, &worker, &Input::CheckVoid)?;
+                return if failure::DIRTY.is_kind_of(&failure) { Ok(()) } else { Err(failure) };
             }
-            done => done.map(drop)?,
         }
         worker = ctx.worker(name)?;
     }
-    if next(&worker, tries(ctx)) == Some(CheckStep::Tell) {
+    if next(&worker, tries(ctx)) == Some(CheckStep::Tell) && worker.program.session == Session::Up {
         let Some(_lock) = ctx.try_lock(name)? else { return Ok(()) };
+        let worker = ctx.worker(name)?;
+        let sha = record(&worker).map(|check| check.sha.clone());
         let text = prompt::failed_check(&told_lines(ctx, name), &layout::check_log(&ctx.root.path, name));
-        deliver(ctx, &ctx.worker(name)?, &Input::Message { force: false }, &text)?;
-        ctx.update_worker(name, |worker| worker.work.check.iter_mut().for_each(|check| check.told = true))?;
+        deliver(ctx, &worker, &Input::Message { force: false }, &text)?;
+        ctx.update_worker(name, |worker| {
+            let check = worker.work.check.iter_mut().filter(|check| Some(&check.sha) == sha.as_ref());
+            check.for_each(|check| check.told = true);
+        })?;
     }
     Ok(())
 }
@@ -114,14 +131,16 @@ pub fn look_after(ctx: &Context<'_>, name: &str) -> Result<()> {
 /// The end of the last check's output.
 fn told_lines(ctx: &Context<'_>, name: &str) -> String {
     let log = fs::read_own(&layout::check_log(&ctx.root.path, name)).ok().flatten().unwrap_or_default();
-    let log = String::from_utf8_lossy(&log).into_owned();
-    let lines: Vec<String> = log.lines().map(printable).collect();
+    let log = String::from_utf8_lossy(&log[log.len().saturating_sub(TOLD_BYTES)..]).into_owned();
+    let cut = |line: &str| printable(line).chars().take(TOLD_OF_LINE).collect::<String>();
+    let lines: Vec<String> = log.lines().map(cut).collect();
     lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n")
 }
 
-/// Checks a worker's work that waits for a review, and records the result. Exit 1 if it cannot be checked now: there is
-/// none, it has changes beside the commit, it conflicts, or somebody checks it already.
-pub fn run(ctx: &Context<'_>, worker: &Worker) -> Result<CheckRecord> {
+/// Checks a worker's work that waits for a review, and records the result. What failed already is checked `again` if that is
+/// asked for. Exit 1 if it cannot be checked now: there is none, it has changes beside the commit, it conflicts, or somebody
+/// checks it already.
+pub fn run(ctx: &Context<'_>, worker: &Worker, again: bool) -> Result<CheckRecord> {
     let ctx = &ctx.of(worker)?;
     require_runner(ctx, worker)?;
     let standing = Standing::read(ctx, worker)?;
@@ -137,62 +156,81 @@ pub fn run(ctx: &Context<'_>, worker: &Worker) -> Result<CheckRecord> {
         }
         _ => tree_of(ctx, &sha)?,
     };
-    check_tree(ctx, worker, &sha, &tree)
+    check_tree(ctx, worker, (&sha, &tree), again)
 }
 
 fn tree_of(ctx: &Context<'_>, sha: &str) -> Result<String> {
     ctx.repo.ask(&ctx.repo.top, &["rev-parse", "--verify", &format!("{sha}^{{tree}}")])
 }
 
+/// The digest of the command.
+fn command_digest(ctx: &Context<'_>) -> String {
+    Digest::of(command(ctx).map(|line| line.shell()).unwrap_or_default().as_bytes()).to_string()
+}
+
+/// The last check of a worker's work, if it was of this tree and with this command.
+fn known(ctx: &Context<'_>, worker: &Worker, tree: &str) -> Option<CheckRecord> {
+    let command = command_digest(ctx);
+    worker.work.check.clone().filter(|check| check.tree == tree && check.command == command)
+}
+
 /// Checks this tree, unless that was done. `sha` is the commit of the worker's that it is about.
-pub fn check_tree(ctx: &Context<'_>, worker: &Worker, sha: &str, tree: &str) -> Result<CheckRecord> {
+fn check_tree(ctx: &Context<'_>, worker: &Worker, (sha, tree): (&str, &str), again: bool) -> Result<CheckRecord> {
     let name = &worker.name;
-    let _lock = Lock::try_take(&layout::check_lock(&ctx.root.path, name))?.ok_or_else(|| {
-        failure::CHECKING
-            .failure(format!("the work of {name} is being checked"))
-            .hint("wait for the result: `worker-ctl status` shows it")
-    })?;
+    let busy = |what: String| failure::CHECKING.failure(what).hint("wait for the result: `worker-ctl status` shows it");
+    let is_contained = sandbox::is_wanted(ctx, worker);
+    let is_in_place = !is_contained && tree_of(ctx, sha)? == tree;
     // A rebase may give another commit the same tree.
-    let known = worker.work.check.as_ref().filter(|check| check.tree == tree && (check.ok || record(worker).is_some()));
-    if let Some(known) = known {
-        let same = CheckRecord { sha: sha.to_owned(), ..known.clone() };
+    if let Some(known) = known(ctx, worker, tree).filter(|known| known.ok || !again) {
+        let same = CheckRecord { sha: sha.to_owned(), ..known };
         ctx.update_worker(name, |now| now.work.check = Some(same.clone()))?;
         return Ok(same);
     }
-    let is_contained = sandbox::is_wanted(ctx, worker);
-    let has_tree = tree_of(ctx, sha)? == tree;
-    let started = Instant::now();
-    let (status, is_void) = if has_tree && !is_contained {
-        let status = execute(ctx, worker, worker.tree(), None)?;
-        let is_same =
-            ctx.repo.head(worker.tree())?.1.as_deref() == Some(sha) && ctx.repo.dirty(worker.tree())?.is_empty();
-        (status, !is_same)
-    } else {
-        let _lock = ctx.lock_root(layout::RootLock::Check)?;
-        let (place, sandbox) = prepare(ctx, worker, sha, tree, is_contained)?;
-        (execute(ctx, worker, &place, sandbox.as_ref())?, false)
+    let place_lock = layout::lock(&ctx.root.path, layout::RootLock::Check);
+    let _place = match is_in_place {
+        true => None,
+        false => Some(
+            Lock::try_take(&place_lock)?.ok_or_else(|| busy("the work of another worker is being checked".into()))?,
+        ),
     };
-    if is_void {
-        transition::record(ctx, name, &Input::CheckVoid)?;
-        return Err(failure::DIRTY
-            .failure(format!("{} changed while it was checked", worker.worktree_path))
-            .hint("the check must not write files that git sees, and the worker must rest"));
-    }
-    let (secs, at) = (started.elapsed().as_secs(), render(ctx.env.later().now));
-    let ok = status.is_some_and(Status::success);
-    let checked = CheckRecord { sha: sha.to_owned(), tree: tree.to_owned(), ok, secs, at, told: false };
+    let lock = Lock::try_take(&layout::check_lock(&ctx.root.path, name))?;
+    let _lock = lock.ok_or_else(|| busy(format!("the work of {name} is being checked")))?;
+    let started = Instant::now();
+    let status = if is_in_place {
+        let status = execute(ctx, worker, worker.tree(), None)?;
+        if ctx.repo.head(worker.tree())?.1.as_deref() != Some(sha) || !ctx.repo.dirty(worker.tree())?.is_empty() {
+            return Err(failure::DIRTY
+                .failure(format!("{} changed while it was checked", worker.worktree_path))
+                .hint("the check must not write files that git sees, and the worker must rest"));
+        }
+        status
+    } else {
+        let (place, contained) = prepare(ctx, (sha, tree), is_contained)?;
+        let status = execute(ctx, worker, &place, contained.as_ref());
+        contained.map_or(Ok(()), |contained| contained.remove())?;
+        status?
+    };
+    let checked = CheckRecord {
+        sha: sha.to_owned(),
+        tree: tree.to_owned(),
+        command: command_digest(ctx),
+        ok: status.is_some_and(Status::success),
+        secs: started.elapsed().as_secs(),
+        at: render(ctx.env.later().now),
+        told: false,
+    };
     transition::record(ctx, name, &Input::Checked(checked.clone()))?;
     Ok(checked)
 }
 
 /// Runs the command in a place. Its output becomes the log of the worker's check. None: it took too long or wrote too much.
-fn execute(ctx: &Context<'_>, worker: &Worker, place: &Path, sandbox: Option<&Sandbox>) -> Result<Option<Status>> {
+fn execute(ctx: &Context<'_>, worker: &Worker, place: &Path, contained: Option<&Sandbox>) -> Result<Option<Status>> {
     let line = command(ctx).map(|line| line.shell()).unwrap_or_default();
     // Whoever kills the process above the command kills the shell.
     let line = format!("{{\n{line}\n}} 2>&1; exit $?");
     let limit = ctx.root.config.settings.duration("check_timeout", Unit::Seconds).max(Duration::from_secs(1));
-    let cmd = match sandbox {
-        Some(sandbox) => sandbox.command(&["/bin/sh", "-c", &line], true)?,
+    let cmd = match contained {
+        Some(contained) => contained.command(&["/bin/sh", "-c", &line], true)?,
         None => {
             let all = ctx.repo.git.list_worktrees(&ctx.repo.top).unwrap_or_default();
             let all: Vec<PathBuf> = all.into_iter().map(|listed| listed.path).collect();
@@ -202,7 +240,8 @@ fn execute(ctx: &Context<'_>, worker: &Worker, place: &Path, sandbox: Option<&Sa
     };
     let (writer, reader) = fs::scratch(&ctx.root.path.join("locks"))?;
     let shown = reader.try_clone().map_err(|e| Failure::failed("cannot read a check's output").because(e))?;
-    let ended = cmd.ending_group().capture_within((writer, reader), limit, MOST_OUTPUT)?;
+    let ended = cmd.ending_group(ctx.ending.clone()).capture_within((writer, reader), limit, MOST_OUTPUT)?;
+    ctx.check_ending()?;
     let mut output = fs::read_tail(&shown, MOST_OUTPUT as u64).unwrap_or_default();
     if ended.is_none() {
         let why = format!("\nworker-ctl: the check took longer than {} s or wrote more than 64 MB\n", limit.as_secs());
@@ -212,56 +251,64 @@ fn execute(ctx: &Context<'_>, worker: &Worker, place: &Path, sandbox: Option<&Sa
     Ok(ended.map(|output| output.status))
 }
 
-/// Puts the tree into the worktree that is kept for this, and makes a sandbox for it.
-fn prepare(
-    ctx: &Context<'_>,
-    worker: &Worker,
-    sha: &str,
-    tree: &str,
-    is_contained: bool,
-) -> Result<(PathBuf, Option<Sandbox>)> {
-    let place = layout::check_worktree(&ctx.root.path, ctx.repo.is_own);
-    let branch = format!("refs/heads/{BRANCH}");
-    if !ctx.repo.trees()?.contains_key(&place) || !place.is_dir() {
+/// Puts the tree into the worktree that is kept for this, and makes a sandbox for it. Where contained code ran before, nothing
+/// of it stays: the next one would run it.
+fn prepare(ctx: &Context<'_>, (sha, tree): (&str, &str), is_contained: bool) -> Result<(PathBuf, Option<Sandbox>)> {
+    let place = layout::check_worktree(&ctx.root.path, ctx.repo.is_own, is_contained);
+    let commit = ctx.repo.ask(&ctx.repo.top, &["commit-tree", "-p", sha, "-m", "check", tree])?;
+    // What an earlier check has made of it is no obstacle.
+    let is_filled = ctx.repo.trees()?.contains_key(&place) && fill(ctx, &place, &commit, is_contained).is_ok();
+    if !is_filled {
         ctx.repo.remove_worktree(&place)?;
-        if let Some(old) = ctx.repo.commit(&ctx.repo.top, &branch)? {
-            ctx.repo.update_ref(&["-d", &branch, &old])?;
-        }
-        ctx.repo.add_worktree(&place, BRANCH, Some(sha))?;
+        ctx.repo.add_detached(&place, sha)?;
         match ctx.repo.is_own {
             true => ctx.repo.fill_worktree(&place, None, &[])?.into_iter().for_each(|warning| ctx.ui.warn(warning)),
             false => clone_hooks::fill_worktree(ctx, &place)?,
         }
+        fill(ctx, &place, &commit, is_contained)?;
     }
-    let in_place = Sandbox::of(ctx.env, &ctx.repo.common, &place, ctx.root.config.sandbox.clone())?;
-    in_place.remove()?;
-    let commit = ctx.repo.ask(&ctx.repo.top, &["commit-tree", "-p", sha, "-m", "check", tree])?;
-    ctx.repo.ask(&place, &["reset", "--quiet", "--hard", &commit])?;
-    ctx.repo.ask(&place, &["clean", "--quiet", "-ffd"])?;
-    if !ctx.repo.is_own {
-        copied_files::copy_all(ctx, &place)?;
+    let contained = is_contained.then(|| {
+        shopfloor_core::sandbox::require_available(ctx.env)?;
+        Sandbox::of(ctx.env, &ctx.repo.common, &place, ctx.root.config.sandbox.clone())
+    });
+    let contained = contained.transpose()?;
+    if let Some(contained) = contained.as_ref().filter(|contained| contained.is_made()) {
+        contained.remove()?;
     }
-    if !is_contained {
-        return Ok((place, None));
+    if let Some(contained) = &contained {
+        contained.make_on(Some((ctx.repo.branch.clone(), sha.to_owned())), Some(BRANCH))?;
     }
-    shopfloor_core::sandbox::require_available(ctx.env)?;
-    in_place.make(worker.target().map(|target| (target.to_owned(), sha.to_owned())))?;
-    Ok((place, Some(in_place)))
+    Ok((place, contained))
+}
+
+/// Puts the files of a commit into the place, and takes away what it does not have: of contained code everything.
+fn fill(ctx: &Context<'_>, place: &Path, commit: &str, is_contained: bool) -> Result<()> {
+    ctx.repo.ask(place, &["reset", "--quiet", "--hard", commit])?;
+    ctx.repo.ask(place, &["clean", "--quiet", if is_contained { "-ffdx" } else { "-ffd" }])?;
+    if ctx.repo.is_own { Ok(()) } else { copied_files::copy_all(ctx, place) }
+}
+
+/// Removes what git has recorded of the worktrees for checks, which go with the root.
+pub fn forget_places(ctx: &Context<'_>) -> Result<()> {
+    for (is_own, common) in [(false, ctx.clone.common.clone()), (true, common_dir(&ctx.source()))] {
+        for place in [true, false].map(|contained| layout::check_worktree(&ctx.root.path, is_own, contained)) {
+            let recorded = if place.is_dir() { recorded_dir(&common, &place)? } else { None };
+            recorded.map_or(Ok(()), |record| fs::remove_tree(&record))?;
+        }
+    }
+    Ok(())
 }
 
 /// Exit 1 unless this tree, as which work of a worker's is to land, was checked and is good. What nobody has checked is
 /// checked now.
 pub fn require_green(ctx: &Context<'_>, worker: &Worker, sha: &str, tree: &str) -> Result<()> {
-    if command(ctx).is_none() {
-        return Ok(());
-    }
-    let known = worker.work.check.as_ref().filter(|check| check.tree == tree).cloned();
-    let checked = match known {
+    let checked = match known(ctx, worker, tree) {
         Some(known) => known,
         None => {
-            require_runner(ctx, worker)?;
+            let allow = |failure: Failure| failure.hint("or land it unchecked: `--no-check`");
+            require_runner(ctx, worker).map_err(allow)?;
             ctx.ui.note(format!("checking the work of {}", worker.name));
-            check_tree(ctx, worker, sha, tree)?
+            check_tree(ctx, worker, (sha, tree), false)?
         }
     };
     if checked.ok { Ok(()) } else { Err(refuse_red(ctx, &worker.name)) }

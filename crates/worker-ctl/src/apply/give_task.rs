@@ -15,7 +15,7 @@ use crate::plan::queue::count_working;
 use crate::plan::start::start;
 use crate::store::State;
 use crate::task_queue::MOST_TRIES;
-use crate::worker::{Session, Worker};
+use crate::worker::{Session, Task, Worker};
 
 /// Gives a worker the task of the queue with this id, unless it is gone or the worker is busy by now.
 pub fn take(ctx: &Context<'_>, name: &str, id: &str) -> Result<()> {
@@ -29,7 +29,7 @@ pub fn take(ctx: &Context<'_>, name: &str, id: &str) -> Result<()> {
     let ctx = &ctx.of(worker)?;
     sandbox::take_in(ctx, worker)?;
     let standing = Standing::read(ctx, worker)?;
-    let input = start(&standing, &task.prompt, Some(task), false)?;
+    let input = start(&standing, &task.prompt, Some(task), (false, ctx.now()))?;
     bring_up_to_date(ctx, &standing)?;
     deliver(ctx, worker, &input, &task_text(ctx, worker, &task.prompt))?;
     ctx.ui.note(format!("{name} got the task {id} of the queue"));
@@ -46,7 +46,12 @@ pub fn room(ctx: &Context<'_>, state: &State) -> usize {
 
 /// The agents that get no task without a worker's name, because one of their workers has hit a usage limit.
 pub fn held_agents(ctx: &Context<'_>, state: &State) -> BTreeSet<String> {
-    let is_limited = |worker: &&Worker| worker.program.limit.as_ref().is_some_and(|limit| limit.holds(ctx.now()));
+    let is_limited = |worker: &&Worker| {
+        let holds = worker.program.limit.as_ref().is_some_and(|limit| limit.holds(ctx.now()));
+        // Nobody would be told of a limit without an end of a worker that has nothing to do.
+        let has_end = worker.program.limit.as_ref().is_some_and(|limit| limit.until_unix.is_some());
+        holds && (has_end || worker.has_open_task())
+    };
     let limited = state.workers.values().filter(is_limited).map(|worker| ctx.root.agent_name(worker));
     limited.filter(|_| ctx.root.config.settings.truth("limit_hold")).collect()
 }
@@ -71,7 +76,8 @@ pub fn put_back(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 
 /// Whether a worker's program crashed over a task of the queue that may be tried once more.
 pub fn crashed_with_queued(worker: &Worker) -> bool {
-    let is_due = worker.work.queued.as_ref().is_some_and(|task| task.tries < MOST_TRIES);
+    let is_due =
+        worker.work.queued.as_ref().is_some_and(|task| task.tries < MOST_TRIES) && worker.task == Task::Working;
     let has_ended = matches!(worker.program.session, Session::Code(_) | Session::Signal(_));
     is_due && has_ended && worker.program.fault.is_some()
 }

@@ -29,8 +29,7 @@ pub enum Landed {
     Rebasing(Vec<String>),
 }
 
-/// Reads the state of the worker's work in git, and plans the accept. `--dry-run` does only this. Says so when nobody
-/// has reviewed the work. Also returns the git-lfs objects that the source needs first.
+/// Reads the state of the worker's work in git, and plans the accept. `--dry-run` does only this. Also returns the git-lfs objects that the source needs first.
 pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>) -> Result<(Accept, Vec<Digest>)> {
     let mut worker = ctx.worker(name)?;
     let ctx = &ctx.of(&worker)?;
@@ -43,9 +42,6 @@ pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>
         }
         Landing::Nothing | Landing::Conflict | Landing::Behind => Vec::new(),
     };
-    if !plan.is_reviewed {
-        ctx.ui.note(format!("{name} was not reviewed"));
-    }
     Ok((plan, objects))
 }
 
@@ -57,7 +53,7 @@ pub fn land(
     name: &str,
     is_forced: bool,
     (message, as_what): (Option<&str>, Option<LandAs>),
-    is_unchecked: bool,
+    checked: &Checked,
 ) -> Result<Landed> {
     let worker = ctx.worker(name)?;
     let ctx = &ctx.of(&worker)?;
@@ -74,36 +70,31 @@ pub fn land(
         Some(parent) => land_on_parent::require_rest(ctx, parent, name, is_forced),
         None => land_on_parent::require_no_other(ctx, name, is_forced),
     };
-    let landed = rests.and_then(|()| {
-        let checked = check_first(ctx, name, is_forced, as_what, is_unchecked)?;
-        land_locked(ctx, name, is_forced, (message, as_what), checked.as_ref())
-    });
+    let landed = rests.and_then(|()| land_locked(ctx, name, is_forced, (message, as_what), checked));
     landed.map_err(|failure| land_on_parent::child_blocked(ctx, &worker, failure))
 }
 
-/// Sees that what is to land passes the check, before anybody is held up. Returns the tree.
-fn check_first(
-    ctx: &Context<'_>,
-    name: &str,
-    is_forced: bool,
-    land: Option<LandAs>,
-    is_unchecked: bool,
-) -> Result<Option<String>> {
-    if check::command(ctx).is_none() {
-        return Ok(None);
-    }
-    if is_unchecked {
-        ctx.ui.note(format!("the work of {name} lands without its check"));
-        return Ok(None);
-    }
-    let mut plan = plan(ctx, name, is_forced, land)?.0;
+/// What was checked of what is to land.
+pub enum Checked {
+    /// No check is wanted.
+    Unwanted,
+    /// This tree is good; none if nothing could land then.
+    Tree(Option<String>),
+}
+
+/// Sees that what is to land passes the check. Nobody holds the worker's lock meanwhile, as that may take long.
+pub fn check_first(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>) -> Result<Checked> {
+    let (mut plan, lock) = (self::plan(ctx, name, is_forced, land)?.0, ctx.lock(name)?);
     if plan.landing == Landing::Behind {
-        put_on_branch(ctx, name)?;
+        put_on_branch(&ctx.of(&ctx.worker(name)?)?, name)?;
         plan = self::plan(ctx, name, is_forced, land)?.0;
     }
-    let Some(tree) = plan.landing.tree() else { return Ok(None) };
-    check::require_green(ctx, &ctx.worker(name)?, &plan.sha, tree)?;
-    Ok(Some(tree.to_owned()))
+    drop(lock);
+    let tree = plan.landing.tree().cloned();
+    if let Some(tree) = &tree {
+        check::require_green(ctx, &ctx.worker(name)?, &plan.sha, tree)?;
+    }
+    Ok(Checked::Tree(tree))
 }
 
 fn land_locked(
@@ -111,19 +102,20 @@ fn land_locked(
     name: &str,
     is_forced: bool,
     (message, as_what): (Option<&str>, Option<LandAs>),
-    checked: Option<&String>,
+    checked: &Checked,
 ) -> Result<Landed> {
     let _publishing = ctx.lock_root(RootLock::Publish)?;
     // Once more if the branch moves, and once more if the commits have to be put on it.
     for _ in 0..3 {
         let (plan, objects) = plan(ctx, name, is_forced, as_what)?;
-        if let (Some(checked), Some(tree)) = (checked, plan.landing.tree())
-            && checked != tree
+        if let (Checked::Tree(checked), Some(tree)) = (checked, plan.landing.tree())
+            && checked.as_ref() != Some(tree)
         {
             return Err(failure::MOVED
                 .failure(format!("{} moved while the work of {name} was checked", ctx.repo.branch))
                 .hint("run the same command again"));
         }
+        tell_unreviewed(ctx, &plan);
         // A checkout of the branch needs the objects as soon as the branch moves.
         landing_lfs::copy(ctx, &objects)?;
         let new = match &plan.landing {
@@ -149,6 +141,13 @@ fn land_locked(
     Err(failure::NOT_PUBLISHED
         .failure(format!("the branch {} of the source changes all the time", ctx.repo.branch))
         .hint("run the same command again"))
+}
+
+/// Says so when nobody has reviewed the work.
+pub fn tell_unreviewed(ctx: &Context<'_>, plan: &Accept) {
+    if !plan.is_reviewed {
+        ctx.ui.note(format!("{} was not reviewed", plan.name));
+    }
 }
 
 /// Says so where the source signs its commits, and this one of ours is not.

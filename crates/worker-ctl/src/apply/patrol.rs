@@ -335,6 +335,8 @@ fn refresh_line(ctx: &Context<'_>, line: &[&Worker], waiting: &mut Vec<String>) 
             let is_due = is_behind(seen, &base) || seen.has_known_conflict();
             if is_due && let Some(_lock) = ctx.try_lock(name)? {
                 match rebase::refresh(ctx, &ctx.worker(name)?, &base, lands_before.as_deref()) {
+                    // Of a limit nobody has to be told once more.
+                    Err(failure) if failure::OCCUPIED.is_kind_of(&failure) && seen.program.limit.is_some() => {}
                     Err(failure) if failure::OCCUPIED.is_kind_of(&failure) => {
                         waiting
                             .push(format!("{name} will be asked to resolve its conflicts when its terminal is free"));

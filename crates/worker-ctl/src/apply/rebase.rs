@@ -190,7 +190,7 @@ pub fn is_same_work(ctx: &Context<'_>, worker: &Worker, before: &str, after: &st
 pub fn ask_to_resolve(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str, is_forced: bool) -> Result<Rebased> {
     let name = &worker.name;
     let input = |files| Input::Conflict { pre_sha: sha.to_owned(), base: base.to_owned(), files, force: is_forced };
-    permit(worker, &input(Vec::new()))?;
+    permit(worker, &input(Vec::new()), ctx.now())?;
     deliver::require_free(ctx, worker, is_forced)?;
     if let Some(sandbox) = sandbox::of(ctx, worker)? {
         // What happens in its repository is the agent's to do.

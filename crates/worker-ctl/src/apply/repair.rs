@@ -197,6 +197,11 @@ pub fn rebuilt_state(ctx: &Context<'_>) -> Result<Rebuilt> {
             Err(failure) => ctx.ui.warn(format!("{name} is left out: {failure}")),
         }
     }
+    state.queue = earlier.as_ref().map(|earlier| earlier.queue.clone()).unwrap_or_default();
+    for worker in earlier.iter().flat_map(|earlier| earlier.workers.values()) {
+        let is_idle = state.workers.get(&worker.name).is_none_or(|now| now.task == Task::Idle);
+        worker.work.queued.iter().filter(|_| is_idle).for_each(|task| state.queue.put_back(task.clone()));
+    }
     let is_missing =
         |(name, worker): &(&String, &Worker)| worker.adopted.is_none() && !state.workers.contains_key(*name);
     for (name, _) in known.into_iter().filter(is_missing) {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, getpid, kill_process};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::proc;
 use shopfloor_core::time::Unit;
 
@@ -30,6 +31,7 @@ use crate::tmux::{self, is_begun};
 use crate::up_lock;
 use crate::work_repo::{common_dir, has_clone};
 use crate::worker::{Session, Worker};
+use crate::worker_notes::Note;
 
 /// How often to check for new commits, new workers and signals. Each check costs a few `stat` calls.
 const POLL: Duration = Duration::from_millis(250);
@@ -55,6 +57,8 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
     // Without tmux there is nothing to wait for.
     ctx.tmux()?;
     let _lock = up_lock::take(&ctx.root.path)?;
+    let patrolling = || Lock::try_take(&layout::lock(&ctx.root.path, RootLock::Patrolling));
+    let _patrolling = duties.patrols.then(patrolling).transpose()?;
     not_started(&state).iter().for_each(|line| ctx.ui.warn(line));
     let (send, signals) = mpsc::channel();
     // The default handler takes the second signal and ends us at once.
@@ -107,6 +111,8 @@ struct Shared {
     errands: Mutex<BTreeMap<String, Errand>>,
     /// The workers that could not be helped, and when that was tried.
     failed: Mutex<BTreeMap<String, Instant>>,
+    /// Why a worker could not be helped last, which is said once.
+    said: Mutex<BTreeMap<String, String>>,
     /// The latest warnings of each kind.
     warned: Mutex<BTreeMap<&'static str, BTreeSet<String>>>,
 }
@@ -135,9 +141,9 @@ struct Rounds {
     /// Whether a text waits for a person to stop typing.
     is_waiting: bool,
     bell: Bell,
-    /// The usage limits that workers have hit, each with the time at which its program is told to go on. The clock may be
-    /// set meanwhile.
-    limits: BTreeMap<String, (UsageLimit, Option<Instant>)>,
+    /// The usage limits that workers have hit, each with the time at which its program is told to go on, and the same on a
+    /// clock that nobody sets.
+    limits: BTreeMap<String, (UsageLimit, Option<i64>, Option<Instant>)>,
 }
 
 impl Rounds {
@@ -150,7 +156,7 @@ impl Rounds {
         let running = self.programs.len();
         self.programs.retain(|pid| processes::is_alive(*pid));
         let has_ended = self.programs.len() < running;
-        let is_limit_over = self.limits.values().any(|(_, end)| end.is_some_and(|end| end <= Instant::now()));
+        let is_limit_over = self.limits.values().any(|(.., end)| end.is_some_and(|end| end <= Instant::now()));
         if self.last.is_some_and(|last| last.elapsed() < interval) && now == self.seen && !has_ended && !is_limit_over {
             return false;
         }
@@ -181,15 +187,16 @@ impl Rounds {
     /// Keeps by the monotonic clock when limited programs are told to go on. Soon after a limit is hit, its end may be told.
     fn note_limits(&mut self, ctx: &Context<'_>, state: &State) {
         let now = ctx.now();
-        let limited = |name: &String| state.workers.get(name).and_then(|worker| worker.program.limit.as_ref());
-        self.limits.retain(|name, (limit, _)| limited(name) == Some(limit));
+        self.limits.retain(|name, _| state.workers.get(name).is_some_and(|worker| worker.program.limit.is_some()));
         for worker in state.workers.values() {
             let Some(limit) = &worker.program.limit else { continue };
-            let end = || {
-                let seconds = u64::try_from(ends(ctx, worker, limit)? - now).unwrap_or(0);
-                Instant::now().checked_add(Duration::from_secs(seconds))
-            };
-            self.limits.entry(worker.name.clone()).or_insert_with(|| (limit.clone(), end()));
+            let ends = ends(ctx, worker, limit);
+            let is_known = |(known, end, _): &(UsageLimit, Option<i64>, _)| known == limit && *end == ends;
+            if !self.limits.get(&worker.name).is_some_and(is_known) {
+                let seconds = ends.map(|end| u64::try_from(end - now).unwrap_or(0));
+                let end = seconds.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
+                self.limits.insert(worker.name.clone(), (limit.clone(), ends, end));
+            }
             self.is_waiting |= limit.until_unix.is_none() && now - limit.since_unix < SOON;
         }
     }
@@ -210,6 +217,18 @@ impl Rounds {
         }
     }
 
+    /// The limit of a worker's program that is over, or none where only a note tells that one was.
+    fn limit_over(&self, worker: &Worker) -> Option<Option<UsageLimit>> {
+        let noted = worker.notes.iter().any(|note| matches!(note, Note::LimitOver(_)));
+        match (&worker.program.limit, self.limits.get(&worker.name)) {
+            (None, _) => (noted && worker.has_open_task()).then_some(None),
+            (Some(limit), Some((known, _, end))) => {
+                (known == limit && end.is_some_and(|end| end <= Instant::now())).then(|| Some(limit.clone()))
+            }
+            (Some(_), None) => None,
+        }
+    }
+
     /// What is to be done for workers that nothing is done for yet. Who could not be helped is left alone for an interval.
     fn find_errands(&mut self, ctx: &Context<'_>, shared: &Shared) -> Vec<(String, Errand)> {
         let Ok(state) = ctx.state() else { return Vec::new() };
@@ -221,15 +240,20 @@ impl Rounds {
                 && !locked(&shared.failed).contains_key(&worker.name)
                 && !locked(&shared.starting).contains(&worker.name)
         };
-        let is_over = |worker: &Worker| {
-            let end = self
-                .limits
-                .get(&worker.name)
-                .and_then(|(limit, end)| (*end).filter(|_| Some(limit) == worker.program.limit.as_ref()));
-            worker.program.session == Session::Up && end.is_some_and(|end| end <= Instant::now())
-        };
-        let over = state.workers.values().filter(|worker| self.duties.patrols && is_over(worker) && is_free(worker));
-        let mut found: Vec<(String, Errand)> = over.map(|worker| (worker.name.clone(), Errand::GoOn)).collect();
+        let mut found: Vec<(String, Errand)> = Vec::new();
+        for worker in state.workers.values().filter(|worker| self.duties.patrols && is_free(worker)) {
+            let Some(over) = self.limit_over(worker) else { continue };
+            if worker.program.session == Session::Up && worker.pending_send.is_none() {
+                found.push((worker.name.clone(), Errand::GoOn(over)));
+            }
+        }
+        // Who is not helped now is looked at again after an interval.
+        let later = Instant::now() + interval;
+        self.limits
+            .values_mut()
+            .filter_map(|(.., end)| end.as_mut())
+            .filter(|end| **end <= Instant::now())
+            .for_each(|end| *end = later);
         if self.duties.patrols {
             let jobs = usize::try_from(ctx.root.config.settings.number("check_jobs")).unwrap_or(1).max(1);
             let jobs = jobs.saturating_sub(under_way.values().filter(|errand| matches!(errand, Errand::Check)).count());
@@ -244,7 +268,7 @@ impl Rounds {
         if self.duties.patrols && !state.queue.waiting.is_empty() {
             let in_hand = under_way.values().filter_map(|errand| match errand {
                 Errand::Give(id) => Some(id.clone()),
-                Errand::PutBack(_) | Errand::GoOn | Errand::Check => None,
+                Errand::PutBack(_) | Errand::GoOn(_) | Errand::Check => None,
             });
             let in_hand: BTreeSet<String> = in_hand.collect();
             let room = ERRANDS.min(give_task::room(ctx, &state)).saturating_sub(in_hand.len());
@@ -257,6 +281,9 @@ impl Rounds {
             let given = assign(&state, (&in_hand, room), &agent, &in_pool);
             found.extend(given.into_iter().map(|(name, id)| (name, Errand::Give(id))));
         }
+        // One at a time for each worker.
+        let mut names = BTreeSet::new();
+        found.retain(|(name, _)| names.insert(name.clone()));
         under_way.extend(found.iter().cloned());
         found
     }
@@ -272,7 +299,10 @@ impl Rounds {
             patrol::tick(ctx, PatrolScope::All)?;
             let waits = patrol::refresh(ctx)?;
             // Nothing depends on it.
-            shared.warn(ctx, "clashes", clashes::find(ctx).err().map(|failure| failure.to_string()));
+            let warnings = Mutex::new(Vec::new());
+            let found = clashes::find(ctx, &|warning| locked(&warnings).push(warning));
+            let warnings = warnings.into_inner().unwrap_or_default();
+            shared.warn(ctx, "clashes", warnings.into_iter().chain(found.err().map(|failure| failure.to_string())));
             Ok(waits)
         };
         match patrol() {
@@ -298,8 +328,8 @@ enum Errand {
     Give(String),
     /// Its program crashed, and its task goes back to the queue.
     PutBack(Box<Worker>),
-    /// Its usage limit is over, and it goes on with its task.
-    GoOn,
+    /// This usage limit is over, or one was before, and it goes on with its task.
+    GoOn(Option<UsageLimit>),
     /// Its work is checked, and it is told what failed.
     Check,
 }
@@ -315,14 +345,28 @@ fn run_errand(ctx: &Context<'_>, name: &str, errand: &Errand, shared: &Shared) {
         Errand::Give(id) => give_task::take(&ctx, name, id),
         Errand::PutBack(worker) => give_task::put_back(&ctx, worker),
         Errand::Check => check::look_after(&ctx, name),
-        Errand::GoOn => {
-            transition::record(&ctx, name, &Input::LimitOver)?;
+        Errand::GoOn(over) => {
+            let worker = ctx.worker(name)?;
+            // It may have gone on, or have hit another one.
+            if worker.program.limit != *over {
+                return Ok(());
+            }
+            if over.is_some() {
+                transition::observe(&ctx, &worker, &Input::LimitOver)?;
+            }
             go_on(&ctx, name, false).map(drop)
         }
     });
-    if let Err(failure) = done {
+    let said = done.err().map(|failure| failure.to_string());
+    if let Some(said) = &said {
         locked(&shared.failed).insert(name.to_owned(), Instant::now());
-        ctx.ui.warn(format!("{name}: {failure}"));
+        if locked(&shared.said).get(name) != Some(said) {
+            ctx.ui.warn(format!("{name}: {said}"));
+        }
+    }
+    match said {
+        Some(said) => drop(locked(&shared.said).insert(name.to_owned(), said)),
+        None => drop(locked(&shared.said).remove(name)),
     }
     locked(&shared.errands).remove(name);
 }

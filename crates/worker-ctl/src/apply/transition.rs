@@ -10,7 +10,7 @@ use crate::facts::{sandboxes, session_files};
 use crate::log;
 use crate::plan::machine::{Input, SideEffect, apply};
 use crate::store::State;
-use crate::task_queue::{QueuedTask, REMEMBERED};
+use crate::task_queue::QueuedTask;
 use crate::tmux::typing;
 use crate::worker::{Task, Worker};
 
@@ -51,7 +51,7 @@ fn step(state: &mut State, before: Worker, input: &Input, now: i64) -> Result<St
 }
 
 /// Keeps the queue true as a worker goes from one record to the next: the task that it gets leaves the queue, one that it
-/// never got comes back to the front, and one that landed is remembered.
+/// never got comes back to its place, and one that landed is remembered.
 fn keep_queue(state: &mut State, before: &Worker, after: &Worker, input: &Input) -> Result<()> {
     let (had, has) = (before.work.queued.as_ref(), after.work.queued.as_ref());
     match (had, has) {
@@ -60,17 +60,12 @@ fn keep_queue(state: &mut State, before: &Worker, after: &Worker, input: &Input)
             state.queue.waiting.remove(at);
         }
         (Some(task), None) => match input {
-            Input::Accepted => {
-                state.queue.landed.push(task.id.clone());
-                let surplus = state.queue.landed.len().saturating_sub(REMEMBERED);
-                state.queue.landed.drain(..surplus);
-            }
+            Input::Accepted => state.queue.land(&task.id),
+            // It counts as no try: nobody has seen it.
             Input::NotSent { .. } | Input::Doubt => {
-                // It counts as no try: nobody has seen it.
-                let task = QueuedTask { tries: task.tries.saturating_sub(1), ..task.clone() };
-                state.queue.waiting.insert(0, task);
+                state.queue.put_back(QueuedTask { tries: task.tries.saturating_sub(1), ..task.clone() });
             }
-            Input::Reset { requeue: true } => state.queue.waiting.insert(0, task.clone()),
+            Input::Reset { requeue: true } => state.queue.put_back(task.clone()),
             _ => {}
         },
         (None, None) | (Some(_), Some(_)) => {}

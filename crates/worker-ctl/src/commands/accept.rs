@@ -8,7 +8,8 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::printable;
 
-use crate::apply::land::{self, Landed};
+use crate::apply::check;
+use crate::apply::land::{self, Checked, Landed};
 use crate::commands::{self, about, look};
 use crate::context::Context;
 use crate::failure;
@@ -62,15 +63,13 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             asked = worker.work.commit_sha;
         }
     }
-    let _lock = ctx.lock(&name)?;
+    let lock = ctx.lock(&name)?;
     let worker = ctx.worker(&name)?;
     if ctx.env.is_behind_front && !args.force {
         // A person may have thought about it for long.
         refuse_unseen(&worker)?;
         if asked.is_some() && worker.work.commit_sha != asked {
-            return Err(failure::CHANGED
-                .failure(format!("{name} has another commit by now"))
-                .hint("run the same command again"));
+            return Err(changed_meanwhile(&name));
         }
     }
     let ctx = &ctx.of(&worker)?;
@@ -97,13 +96,41 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return Ok(print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
     }
     if ctx.is_dry {
-        let (plan, _) = land::plan(ctx, &name, args.force, args.land)?;
-        let branch = ctx.repo.branch.as_str();
-        let would = plan.describe(branch, &ctx.source());
-        return Ok(commands::show(ctx.ui, answer(&name, plan.landing.outcome(), &plan.sha, branch), &[would]));
+        return dry_run(ctx, &name, args);
     }
-    let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land), args.no_check)?;
+    drop(lock);
+    let checked = check_first(ctx, &worker, args)?;
+    let _lock = ctx.lock(&name)?;
+    if asked.is_some() && ctx.worker(&name)?.work.commit_sha != asked {
+        return Err(changed_meanwhile(&name));
+    }
+    let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land), &checked)?;
     Ok(print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
+}
+
+fn dry_run(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Exit> {
+    let (plan, _) = land::plan(ctx, name, args.force, args.land)?;
+    land::tell_unreviewed(ctx, &plan);
+    let branch = ctx.repo.branch.as_str();
+    let would = plan.describe(branch, &ctx.source());
+    Ok(commands::show(ctx.ui, answer(name, plan.landing.outcome(), &plan.sha, branch), &[would]))
+}
+
+/// Exit 1: the commit about which a person was asked is not the one any more.
+fn changed_meanwhile(name: &str) -> Failure {
+    failure::CHANGED.failure(format!("{name} has another commit by now")).hint("run the same command again")
+}
+
+/// Checks the work first, if that is wanted.
+fn check_first(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<Checked> {
+    if check::command(ctx).is_none() || worker.task != Task::NeedsReview {
+        return Ok(Checked::Unwanted);
+    }
+    if args.no_check {
+        ctx.ui.note(format!("the work of {} lands without its check", worker.name));
+        return Ok(Checked::Unwanted);
+    }
+    land::check_first(ctx, &worker.name, args.force, args.land)
 }
 
 /// Exit 3 where an agent's own program wants to land work that nobody has reviewed, but on that agent's own branch.

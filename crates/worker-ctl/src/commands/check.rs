@@ -33,7 +33,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             &[format!("run `{}` on the work of {name}", command.shell())],
         ));
     }
-    let checked = check::run(ctx, &worker)?;
+    let checked = check::run(ctx, &worker, true)?;
     let log = layout::check_log(&ctx.root.path, name);
     if ctx.ui.is_json() {
         let record = serde_json::to_value(&checked).unwrap_or_default();

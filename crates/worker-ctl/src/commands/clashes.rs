@@ -21,7 +21,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     look(ctx)?;
     let state = ctx.state()?;
     args.worker.as_ref().map_or(Ok(()), |name| state.require(name).map(drop))?;
-    let all = find(ctx)?;
+    let all = find(ctx, &|failure| ctx.ui.warn(failure))?;
     let is_shown = |clash: &&Clash| args.worker.as_ref().is_none_or(|name| clash.other(name).is_some());
     let shown: Vec<&Clash> = all.iter().filter(is_shown).collect();
     if ctx.ui.is_json() {

@@ -11,7 +11,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::ACCEPTED;
-use crate::apply::{landing_lfs, removal};
+use crate::apply::{check, landing_lfs, removal};
 use crate::commands::init::config;
 use crate::commands::{self, about_root};
 use crate::context::Context;
@@ -42,6 +42,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     let workers: Vec<Worker> = store::load(root)?.workers.into_values().collect();
     workers.iter().try_for_each(|worker| refuse_busy(ctx, worker))?;
+    refuse_queue(ctx)?;
     refuse_loss(ctx, &workers)?;
     if ctx.is_dry {
         let would = workers.iter().map(|worker| format!("remove {}", worker.name));
@@ -72,6 +73,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     hand_over(ctx)?;
     keep_config(ctx)?;
+    check::forget_places(ctx)?;
     remove(ctx, &git_dir)?;
     if ctx.ui.is_json() {
         ctx.ui.json(&about_root(root));
@@ -150,12 +152,23 @@ fn refuse_busy(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     })
 }
 
+/// Exit 1 while tasks wait.
+fn refuse_queue(ctx: &Context<'_>) -> Result<()> {
+    match ctx.state()?.queue.waiting.len() {
+        0 => Ok(()),
+        count => Err(refusal(ctx, &format!("tasks in its queue: {count}"))
+            .hint("see `worker-ctl queue`; `worker-ctl queue drop ID` takes one out")),
+    }
+}
+
 /// Exit 1 while the root holds anything that is not ours, or work that nobody has elsewhere.
 fn refuse_loss(ctx: &Context<'_>, workers: &[Worker]) -> Result<()> {
     let root = &ctx.root.path;
     let refuse = |why: String, hint: String| Err(refusal(ctx, &why).hint(hint));
     let is_ours = |name: &str| {
-        let is_copy = name.starts_with("state.json.bak") || name.starts_with(fs::RESERVED);
+        let is_copy = name.starts_with("state.json.bak")
+            || name.starts_with("state.json.before-")
+            || name.starts_with(fs::RESERVED);
         is_copy || OURS.split_whitespace().any(|ours| ours == name)
     };
     let names = fs::list(root)?;

@@ -28,7 +28,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::catch_up(ctx);
     let (worker, _lock) = commands::locked(ctx, name)?;
     let input = Input::Message { force: args.force };
-    if let Err(refused) = permit(&worker, &input) {
+    if let Err(refused) = permit(&worker, &input, ctx.now()) {
         return commands::print_delivery(ctx, name, Err(refused));
     }
     commands::give(ctx, &worker, &input, format!("type {} bytes to {name}", text.len()), || Ok(text))

@@ -9,6 +9,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::ui::printable;
 
+use crate::apply::give_task::held_agents;
 use crate::commands;
 use crate::context::Context;
 use crate::plan::queue::{add, waits_for};
@@ -51,9 +52,12 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         What::Drop { id } => (id, None),
     };
     let change = |state: &mut State| {
-        let task = state.queue.waiting.remove(state.queue.position(id)?);
-        let place = place.map(|place| place.min(state.queue.waiting.len() + 1));
-        place.into_iter().for_each(|place| state.queue.waiting.insert(place - 1, task.clone()));
+        let at = state.queue.position(id)?;
+        let place = place.map(|place| place.min(state.queue.waiting.len()));
+        match place {
+            Some(place) => state.queue.shift(at, place - 1),
+            None => drop(state.queue.waiting.remove(at)),
+        }
         Ok(place)
     };
     let place = if ctx.is_dry { change(&mut ctx.state()?)? } else { ctx.update(change)? };
@@ -81,7 +85,12 @@ fn list(ctx: &Context<'_>) -> Result<Exit> {
         let waits = waits_for(&state, task).map(|what| format!("waits for {what}"));
         let notes: Vec<String> = wants.chain(waits).collect();
         let notes = if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
-        ctx.ui.line(format!("{:>3}  {:width$}  {}{notes}", at + 1, task.id, printable(&first)));
+        ctx.ui.line(printable(&format!("{:>3}  {:width$}  {first}{notes}", at + 1, task.id)));
+    }
+    let held: Vec<String> =
+        if waiting.is_empty() { Vec::new() } else { held_agents(ctx, &state).into_iter().collect() };
+    if !held.is_empty() {
+        ctx.ui.note(format!("no worker of {} gets one: a usage limit is hit", held.join(" and ")));
     }
     if waiting.is_empty() {
         ctx.ui.note("no task waits");
@@ -90,7 +99,7 @@ fn list(ctx: &Context<'_>) -> Result<Exit> {
 }
 
 fn row(state: &State, at: usize, task: &QueuedTask) -> Value {
-    let QueuedTask { id, prompt, worker, agent, after, tries } = task;
+    let QueuedTask { id, prompt, worker, agent, after, tries, .. } = task;
     json!({ "id": id, "place": at + 1, "prompt": prompt, "worker": worker, "agent": agent, "after": after,
         "tries": tries, "waits_for": waits_for(state, task) })
 }
@@ -112,6 +121,8 @@ pub struct NewTasks<'a> {
     pub text: Option<&'a str>,
     /// Files with a task each, or with a task a line.
     pub files: Vec<&'a Path>,
+    /// The worker that they are for, if they name none.
+    pub worker: Option<&'a String>,
     /// The task that has to land before these, if they name none.
     pub after: Option<&'a String>,
 }
@@ -135,6 +146,7 @@ pub fn enqueue(ctx: &Context<'_>, new: &NewTasks<'_>) -> Result<Exit> {
     for (at, task) in &mut tasks {
         task.agent = task.agent.take().or_else(|| ctx.flag("agent").map(str::to_owned));
         task.after = task.after.take().or_else(|| new.after.cloned());
+        task.worker = task.worker.take().or_else(|| new.worker.cloned());
         if let Some(agent) = &task.agent {
             ctx.root
                 .agent(agent)
@@ -191,7 +203,10 @@ fn read_lines(ctx: &Context<'_>, file: &Path) -> Result<Vec<(String, QueuedTask)
         if id.as_ref().is_some_and(String::is_empty) {
             return Err(Failure::malformed(format!("{at}: the id is empty")).hint("leave it out, or write one"));
         }
-        tasks.push((at, QueuedTask { id: id.unwrap_or_default(), prompt, worker, agent, after, tries: 0 }));
+        tasks.push((
+            at,
+            QueuedTask { id: id.unwrap_or_default(), prompt, worker, agent, after, ..QueuedTask::default() },
+        ));
     }
     Ok(tasks)
 }

@@ -20,7 +20,7 @@ pub struct Args {
     /// Reset a worker even if it has unmerged work, and keep that work under refs/shopfloor/trash/
     #[arg(long)]
     pub force: bool,
-    /// Put tasks that are from the queue back to its front
+    /// Put tasks that are from the queue back to where they were
     #[arg(long)]
     pub requeue: bool,
     /// Do not ask before adopted worktrees are cleaned

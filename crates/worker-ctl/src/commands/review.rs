@@ -10,7 +10,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Temporary;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd, Status};
-use shopfloor_core::text::{printable_lines, shell_word};
+use shopfloor_core::text::{printable, printable_lines, shell_word};
 
 use crate::apply::{patrol, rebase, transition};
 use crate::commands::{self, WHOLE, look};
@@ -204,7 +204,7 @@ fn head(
     }
     for clash in last(&ctx.root.path) {
         if let Some(other) = clash.other(&worker.name) {
-            text += &format!("Clash:  with {other} in {}\n", few(&clash.paths));
+            text += &format!("Clash:  with {} in {}\n", printable(other), printable(&few(&clash.paths)));
         }
     }
     worker.notes.iter().for_each(|note| text += &format!("Note:   {note}\n"));

@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, value_name = "ID", requires = "queue")]
     pub after: Option<String>,
     /// The same as the argument WORKER
-    #[arg(long = "worker", value_name = "WORKER", hide_short_help = true, conflicts_with_all = ["worker", "queue"])]
+    #[arg(long = "worker", value_name = "WORKER", hide_short_help = true, conflicts_with = "resume")]
     pub named_worker: Option<String>,
     /// The task; `-` reads it from stdin
     #[arg(
@@ -62,7 +62,18 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if args.queue {
         let named = args.worker.as_ref().map(Path::new).into_iter().chain(args.files.iter().map(AsRef::as_ref));
         let files = named.chain(args.task_file.as_deref()).collect();
-        return enqueue(ctx, &NewTasks { text: args.task.as_deref(), files, after: args.after.as_ref() });
+        return enqueue(
+            ctx,
+            &NewTasks {
+                text: args.task.as_deref(),
+                files,
+                worker: args.named_worker.as_ref(),
+                after: args.after.as_ref(),
+            },
+        );
+    }
+    if let (Some(one), Some(other)) = (&args.worker, &args.named_worker) {
+        return Err(Failure::usage(format!("two workers are named: {one} and {other}")).hint("leave one of them out"));
     }
     let prompt = read_prompt(ctx, args)?;
     commands::recover(ctx)?;
@@ -85,10 +96,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let tentative =
         Input::Start { prompt: prompt.clone(), base: String::new(), is_shared: false, force: args.force, queued: None };
     // Refuse a worker in another state before reading its worktree.
-    permit(&worker, &tentative)?;
+    permit(&worker, &tentative, ctx.now())?;
     let ctx = &ctx.of(&worker)?;
     let standing = Standing::read(ctx, &worker)?;
-    let input = start(&standing, &prompt, None, args.force)?;
+    let input = start(&standing, &prompt, None, (args.force, ctx.now()))?;
     commands::give(ctx, &worker, &input, format!("give the task to {}", worker.name), || {
         bring_up_to_date(ctx, &standing)?;
         Ok(task_text(ctx, &worker, &prompt))
@@ -100,7 +111,7 @@ fn resume(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Exit> {
     commands::recover(ctx)?;
     let (worker, _lock) = commands::locked(ctx, name)?;
     let input = Input::Resume { is_continued: false, force: args.force };
-    permit(&worker, &input)?;
+    permit(&worker, &input, ctx.now())?;
     let text = || Ok(task_text(ctx, &worker, worker.work.prompt.as_deref().unwrap_or_default()));
     commands::give(ctx, &worker, &input, format!("send {name} its task again"), text)
 }
@@ -145,5 +156,6 @@ fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
         [] => "`worker-ctl status` shows the state of each worker".to_owned(),
         _ => format!("start a session first: `worker-ctl up {}`", offline.join(" ")),
     };
-    Err(failure::WRONG_STATE.failure("no worker is idle").hint(hint))
+    let why = if held.is_empty() { "no worker is idle" } else { "no worker that may get a task is idle" };
+    Err(failure::WRONG_STATE.failure(why).hint(hint))
 }

@@ -223,11 +223,9 @@ fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> S
         parts.push(format!("a {} text is being typed, or a command was killed while typing it", pending.purpose));
     }
     parts.extend(notes(ctx, worker));
-    parts.extend(
-        clashing(&seen.clashes, worker)
-            .filter(|(other, _)| seen.state.workers.contains_key(*other))
-            .map(|(other, paths)| format!("clashes with {other} in {}", few(paths))),
-    );
+    let others = clashing(&seen.clashes, worker).filter(|(other, _)| seen.state.workers.contains_key(*other));
+    let others: Vec<String> = others.map(|(other, paths)| format!("{other} in {}", few(paths))).collect();
+    parts.extend((!others.is_empty()).then(|| format!("clashes with {}", few(&others))));
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let prompt: String = prompt.chars().take(60).collect();
     let line = format!("{:width$}  {}  {}", worker.name, printable(&parts.join(", ")), printable(&prompt));

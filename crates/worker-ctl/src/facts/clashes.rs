@@ -55,12 +55,12 @@ fn read(root: &Path) -> Kept {
 /// Two to merge: their names, and their commits.
 type Pair = ([String; 2], [String; 2]);
 
-/// Finds the clashes of all work as it is now, and keeps them.
-pub fn find(ctx: &Context<'_>) -> Result<Vec<Clash>> {
+/// Finds the clashes of all work as it is now, and keeps them. Says which branches are gone on which work lands.
+pub fn find(ctx: &Context<'_>, warn: &dyn Fn(String)) -> Result<Vec<Clash>> {
     let (state, root) = (ctx.state()?, &ctx.root.path);
     let before = read(root);
     let mut now = Kept { version: 1, ..Kept::default() };
-    for (base, pairs) in pairs(ctx, &state)? {
+    for (base, pairs) in pairs(ctx, &state, warn)? {
         let known = |(_, commits): &Pair| before.merges.get(&commits.join(" "));
         let unknown: Vec<&Pair> = pairs.iter().filter(|pair| known(pair).is_none()).collect();
         let mut merged = merge(ctx, &base, &unknown)?;
@@ -83,7 +83,7 @@ pub fn find(ctx: &Context<'_>) -> Result<Vec<Clash>> {
 }
 
 /// The pairs of those whose work lands on one branch, with the commit of that branch: each with the branch, and with each other.
-fn pairs(ctx: &Context<'_>, state: &State) -> Result<Vec<(String, Vec<Pair>)>> {
+fn pairs(ctx: &Context<'_>, state: &State, warn: &dyn Fn(String)) -> Result<Vec<(String, Vec<Pair>)>> {
     let trees = ctx.trees(state)?;
     let tip = |worker: &Worker| match worker.task {
         Task::NeedsReview => worker.work.commit_sha.clone(),
@@ -97,7 +97,13 @@ fn pairs(ctx: &Context<'_>, state: &State) -> Result<Vec<(String, Vec<Pair>)>> {
     let mut all = Vec::new();
     for line in lines.into_values().filter(|line| !line.is_empty()) {
         let repo = ctx.of(line[0].0)?.repo;
-        let Ok(base) = repo.require_base() else { continue };
+        let base = match repo.require_base() {
+            Ok(base) => base,
+            Err(failure) => {
+                warn(failure.to_string());
+                continue;
+            }
+        };
         let line: Vec<_> = line.into_iter().filter(|(_, tip)| *tip != base).collect();
         let mut pairs = Vec::new();
         for (n, (worker, tip)) in line.iter().enumerate() {
@@ -116,7 +122,8 @@ fn merge(ctx: &Context<'_>, base: &str, pairs: &[&Pair]) -> Result<BTreeMap<Stri
     let mut all = BTreeMap::new();
     let mut left: Vec<String> =
         pairs.iter().map(|(_, commits)| commits.join(" ")).collect::<BTreeSet<_>>().into_iter().collect();
-    // The merges write objects that nobody needs.
+    // The merges write objects that nobody needs; what a kill left of them goes, too.
+    fs::sweep_temporaries(&ctx.root.path.join("locks"))?;
     let objects = ctx.root.path.join("locks").join(fs::unique_name());
     while !left.is_empty() {
         fs::create_private_dir(&objects)?;
@@ -128,11 +135,11 @@ fn merge(ctx: &Context<'_>, base: &str, pairs: &[&Pair]) -> Result<BTreeMap<Stri
         let input: String = left.iter().map(|pair| format!("{pair}\n")).collect();
         let merged = cmd.input(input.into_bytes()).within(LOOK_LIMIT).capture();
         fs::remove_tree(&objects)?;
-        let answers = parse(&merged?.stdout);
+        // What takes too long, and a pair that cannot be merged, at which git ends, tell of no clash, also the next time.
+        let (answers, more) = merged.map_or((Vec::new(), left.len()), |merged| (parse(&merged.stdout), 1));
         let done = answers.len().min(left.len());
         all.extend(left.drain(..done).zip(answers));
-        // At a pair that it cannot merge git ends.
-        left.drain(..left.len().min(1));
+        all.extend(left.drain(..left.len().min(more)).map(|pair| (pair, Vec::new())));
     }
     Ok(all)
 }

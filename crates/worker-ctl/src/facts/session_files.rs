@@ -62,7 +62,12 @@ fn open(ctx: &Context<'_>, sandbox: Option<&Sandbox>, worker: &Worker) -> Option
     let named = worker.program.session_file.as_deref().map(Path::new).filter(|path| path.is_absolute())?;
     let (root, rel) = match sandbox {
         Some(sandbox) => sandbox.in_home(named)?,
-        None => (Root::open(&real(named.parent()?)).ok()?, RelPath::parse_os(named.file_name()?).ok()?),
+        None => {
+            // No link below the person's home is followed.
+            let home = ctx.env.home().and_then(|home| Some((home, named.strip_prefix(home).ok()?)));
+            let (root, rel) = home.unwrap_or((named.parent()?, Path::new(named.file_name()?)));
+            (Root::open(&real(root)).ok()?, RelPath::parse_os(rel.as_os_str()).ok()?)
+        }
     };
     Some((kind, rel.name().to_string_lossy().into_owned(), regular(&root, &rel)?))
 }

@@ -6,6 +6,7 @@ use shopfloor_core::error::{Failure, Result};
 
 use crate::facts::worker_state::{Standing, WorkFacts};
 use crate::failure;
+use crate::plan::check::record;
 use crate::plan::{rebase, require_at, require_clean, wrong_state};
 use crate::work_repo::MergeResult;
 use crate::worker::{LandAs, Task, Worker};
@@ -160,6 +161,12 @@ fn refuse_changed(standing: &Standing, work: &WorkFacts, is_forced: bool) -> Res
     }
     // Where the reviewed work was found again on another commit, that commit counts as reviewed.
     let is_reviewed = worker.work.reviewed_sha.as_ref() == Some(&work.sha);
+    let is_red = worker.work.reviewed_sha.is_none() && record(worker).is_some_and(|check| !check.ok);
+    if is_red && worker.work.reviewed_patch.is_some() {
+        return Err(failure::CHECK_FAILED
+            .failure(format!("the check of the work of {name} failed, so its review counts no more"))
+            .hint(format!("review it again, and land it unchecked: `worker-ctl review {name}`, `worker-ctl accept {name} --no-check`")));
+    }
     if worker.work.reviewed_patch.as_ref().is_some_and(|patch| *patch != work.patch || !is_reviewed) {
         return Err(failure::CHANGED
             .failure(format!("{name} changed since it was reviewed"))

@@ -1,7 +1,7 @@
 //! Decides about checks of work that waits for a review.
 
 use crate::check_record::{CheckRecord, MOST_VOID};
-use crate::worker::{Activity, Task, Worker};
+use crate::worker::{Activity, Session, Task, Worker};
 
 /// What is to be done about the check of a worker's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +27,17 @@ pub fn next(worker: &Worker, tries: u64) -> Option<CheckStep> {
     }
 }
 
-/// Whether work that waits for a review is none for a person yet: it is to be checked, or its worker mends what failed.
-pub fn keeps_person_away(worker: &Worker, tries: u64) -> bool {
+/// Whether work that waits for a review is none for a person yet: it is to be checked, or its worker mends what failed. That
+/// can only a program that is up, and that shows a sign from time to time.
+pub fn keeps_person_away(worker: &Worker, tries: u64, is_silent: bool) -> bool {
+    let is_up = worker.program.session == Session::Up && worker.program.fault.is_none();
     let mends = record(worker).is_some_and(|check| !check.ok && check.told) && is_told(worker, tries);
-    next(worker, tries).is_some() || mends && worker.activity() != Activity::Rests
+    let rests = worker.activity() == Activity::Rests || is_silent;
+    match next(worker, tries) {
+        Some(CheckStep::Run) => true,
+        Some(CheckStep::Tell) => is_up,
+        None => mends && is_up && !rests,
+    }
 }
 
 fn is_told(worker: &Worker, tries: u64) -> bool {
@@ -44,21 +51,25 @@ mod tests {
     #[test]
     fn a_person_is_spared_until_the_check_is_green_or_mending_failed() {
         let mut worker = Worker::new("adam", "claude", "/w", "b", 0);
-        assert_eq!((next(&worker, 2), keeps_person_away(&worker, 2)), (None, false));
+        worker.program.session = Session::Up;
+        assert_eq!((next(&worker, 2), keeps_person_away(&worker, 2, false)), (None, false));
         worker.task = Task::NeedsReview;
         worker.work.commit_sha = Some("c1".into());
-        assert_eq!((next(&worker, 2), keeps_person_away(&worker, 2)), (Some(CheckStep::Run), true));
+        assert_eq!((next(&worker, 2), keeps_person_away(&worker, 2, false)), (Some(CheckStep::Run), true));
         worker.work.check = Some(CheckRecord { sha: "c1".into(), ..CheckRecord::default() });
         worker.work.checks_red = 2;
-        assert_eq!((next(&worker, 2), keeps_person_away(&worker, 2)), (Some(CheckStep::Tell), true));
+        assert_eq!((next(&worker, 2), keeps_person_away(&worker, 2, false)), (Some(CheckStep::Tell), true));
         worker.work.check.as_mut().unwrap().told = true;
-        assert_eq!((next(&worker, 2), keeps_person_away(&worker, 2)), (None, true));
+        assert_eq!((next(&worker, 2), keeps_person_away(&worker, 2, false)), (None, true));
+        assert!(!keeps_person_away(&worker, 2, true), "nobody hears of it");
+        let down = Worker { program: Default::default(), ..worker.clone() };
+        assert!(!keeps_person_away(&down, 2, false), "nobody mends it");
         worker.reported.activity = Activity::Rests;
-        assert!(!keeps_person_away(&worker, 2), "it rests and has not mended it");
-        assert_eq!((next(&worker, 1), keeps_person_away(&worker, 1)), (None, false));
+        assert!(!keeps_person_away(&worker, 2, false), "it rests and has not mended it");
+        assert_eq!((next(&worker, 1), keeps_person_away(&worker, 1, false)), (None, false));
         worker.work.commit_sha = Some("c2".into());
         assert_eq!(next(&worker, 2), Some(CheckStep::Run));
         worker.work.checks_void = MOST_VOID;
-        assert_eq!((next(&worker, 2), keeps_person_away(&worker, 2)), (None, false));
+        assert_eq!((next(&worker, 2), keeps_person_away(&worker, 2, false)), (None, false));
     }
 }

@@ -41,7 +41,7 @@ pub fn assign(
     let mut given = Vec::new();
     for task in &state.queue.waiting {
         let suits = |(worker, agent): &(&Worker, String)| match &task.worker {
-            Some(name) => *name == worker.name,
+            Some(name) => *name == worker.name && task.agent.as_ref().is_none_or(|wanted| wanted == agent),
             None => task.agent.as_ref().is_none_or(|wanted| wanted == agent) && in_pool(worker),
         };
         if room == 0 || in_hand.contains(&task.id) || waits_for(state, task).is_some() {
@@ -69,7 +69,7 @@ pub fn add(state: &mut State, tasks: Vec<(String, QueuedTask)>) -> Result<Vec<St
         let refuse = |why: String| Failure::malformed(format!("{at}: {why}"));
         let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         while task.id.is_empty() {
-            state.queue.last += 1;
+            state.queue.last = state.queue.last.wrapping_add(1);
             task.id = Some(format!("t{}", state.queue.last)).filter(|id| !known.contains(id)).unwrap_or_default();
         }
         if task.id.len() > LONGEST_ID || task.id.starts_with('-') || !task.id.chars().all(is_good) {
@@ -104,12 +104,15 @@ pub fn add(state: &mut State, tasks: Vec<(String, QueuedTask)>) -> Result<Vec<St
         }
     }
     let ids = added.iter().map(|task| task.id.clone()).collect();
-    state.queue.waiting.extend(added);
+    added.into_iter().for_each(|task| state.queue.push(task));
     Ok(ids)
 }
 
 /// What a waiting task waits for; nothing if the next idle worker gets it.
 pub fn waits_for(state: &State, task: &QueuedTask) -> Option<String> {
+    if let Some(gone) = task.worker.as_ref().filter(|name| !state.workers.contains_key(*name)) {
+        return Some(format!("{gone}, which is no worker any more"));
+    }
     let after = task.after.as_ref().filter(|after| !state.queue.landed.contains(after))?;
     let worker = state.workers.values().find(|worker| worker.queued_id() == Some(after));
     Some(match worker {

@@ -13,7 +13,12 @@ use crate::task_queue::QueuedTask;
 use crate::worker::Worker;
 
 /// Plans to give a task to a worker whose worktree is on the default branch's commit, or can be put there without loss.
-pub fn start(standing: &Standing, prompt: &str, queued: Option<&QueuedTask>, is_forced: bool) -> Result<Input> {
+pub fn start(
+    standing: &Standing,
+    prompt: &str,
+    queued: Option<&QueuedTask>,
+    (is_forced, now): (bool, i64),
+) -> Result<Input> {
     let worker = &standing.worker;
     let facts = &standing.worktree;
     // Neither a branch that others have too nor a person's changes are moved.
@@ -21,7 +26,7 @@ pub fn start(standing: &Standing, prompt: &str, queued: Option<&QueuedTask>, is_
     let base = facts.head.clone().filter(|_| stays).unwrap_or_else(|| standing.base.clone());
     let input =
         Input::Start { prompt: prompt.to_owned(), base, is_shared: stays, force: is_forced, queued: queued.cloned() };
-    permit(worker, &input)?;
+    permit(worker, &input, now)?;
     // In a person's own worktree changes may be meant.
     if !(is_forced && worker.adopted.is_some()) {
         require_clean(worker, &facts.dirty, &facts.always_dirty).map_err(|failure| match worker.adopted {
@@ -46,8 +51,8 @@ pub fn start(standing: &Standing, prompt: &str, queued: Option<&QueuedTask>, is_
 }
 
 /// Exit 1 or 4 when the state machine refuses an input. Nothing is changed.
-pub fn permit(worker: &Worker, input: &Input) -> Result<()> {
-    apply(worker, input, 0).map(drop)
+pub fn permit(worker: &Worker, input: &Input, now: i64) -> Result<()> {
+    apply(worker, input, now).map(drop)
 }
 
 #[cfg(test)]
@@ -91,7 +96,7 @@ pub mod tests {
     #[test]
     fn a_task_goes_only_to_an_idle_worker_with_nothing_to_lose() {
         let Input::Start { prompt, base, force: false, is_shared: false, queued: None } =
-            start(&standing(Task::Idle), "do", None, false).unwrap()
+            start(&standing(Task::Idle), "do", None, (false, 0)).unwrap()
         else {
             panic!("another input");
         };
@@ -109,12 +114,12 @@ pub mod tests {
             spoil(&mut spoilt);
             // Force overrules a text in the input line, but not a loss.
             for is_forced in [false, true] {
-                assert_eq!(start(&spoilt, "do", None, is_forced).unwrap_err().kind, kind);
+                assert_eq!(start(&spoilt, "do", None, (is_forced, 0)).unwrap_err().kind, kind);
             }
         }
         let mut in_doubt = standing(Task::Idle);
         in_doubt.worker.program.is_in_doubt = true;
-        assert_eq!(start(&in_doubt, "do", None, false).unwrap_err().kind, "in_doubt");
-        assert!(start(&in_doubt, "do", None, true).is_ok());
+        assert_eq!(start(&in_doubt, "do", None, (false, 0)).unwrap_err().kind, "in_doubt");
+        assert!(start(&in_doubt, "do", None, (true, 0)).is_ok());
     }
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::support::floor::Floor;
 use crate::support::sandbox::works;
 use crate::support::worker::{
-    Staying, by_hand, commit, configure, event, floor, head, hook, program, refused, table, tip, tree, work,
+    Staying, adopted_floor, by_hand, commit, configure, event, floor, head, hook, program, refused, table, tip, tree,
+    work,
 };
 use crate::support::world::{World, text, wait_for};
 
@@ -88,15 +89,15 @@ fn accept_lands_only_what_is_green_or_what_a_person_overrules() {
     assert_eq!(refused(&floor, &["check", "adam"], 1), "check_failed");
     let red = floor.ctl(&["check", "adam", "--json"]).exit(1).json();
     assert_eq!((red["ok"].clone(), red["worker"].clone(), red["log"].is_string()), (false.into(), "adam".into(), true));
-    assert_eq!(runs(&w), 1, "a red tree was checked again");
-    floor.ctl(&["accept", "adam", "--no-check"]).exit(1).err_has("changed since it was reviewed");
+    assert_eq!(runs(&w), 3, "a person who asks gets an answer");
+    floor.ctl(&["accept", "adam", "--no-check"]).exit(1).err_has("so its review counts no more");
     floor.ctl(&["review", "adam"]).exit(0).out_has("Check:  red, see ");
     floor.ctl(&["accept", "--no-check"]).succeeds().err_has("lands without its check");
     work(&floor, "adam", "COMMIT a.txt good Mend a");
     floor.ctl(&["-n", "check", "adam"]).exit(0).out_has("would run `");
     floor.ctl(&["check", "adam"]).succeeds();
     floor.ctl(&["accept", "adam"]).succeeds().any_err();
-    assert_eq!((runs(&w), floor.app.read("a.txt")), (2, "good\n".into()));
+    assert_eq!((runs(&w), floor.app.read("a.txt")), (4, "good\n".into()));
     floor.ctl(&["check", "adam"]).exit(1).err_has("adam has no work to check");
 }
 
@@ -106,7 +107,7 @@ fn what_lands_is_checked_as_it_lands() {
     for (is_adopted, place) in [(false, "work"), (false, "merge"), (true, "merge")] {
         let dir = w.home(&format!("{is_adopted}-{place}"));
         let w = World::new();
-        let floor = if is_adopted { crate::support::worker::adopted_floor(&w) } else { floor(&w) };
+        let floor = if is_adopted { adopted_floor(&w) } else { floor(&w) };
         // Good by itself, and bad with what lands meanwhile.
         set(&floor, &w, "[ ! -e other.txt ] || [ ! -e a.txt ]", &format!("check_in = \"{place}\""));
         work(&floor, "adam", "COMMIT a.txt one Write a");
@@ -225,5 +226,83 @@ fn the_code_of_a_worker_never_runs_with_a_persons_rights_unasked() {
         .exit(1)
         .any_err();
     assert!(tree(&floor, "adam").has("a.txt") && tree(&floor, "eve").has("b.txt"));
-    floor.ctl(&["check", "eve", "--check", "test -e b.txt && git log -1 && ! git push"]).exit(1).any_err();
+    floor.ctl(&["check", "eve", "--check", "test -e b.txt && git log -1 && ! git push"]).succeeds();
+    // What contained code left is run by nobody, and least of all outside.
+    let builds = "echo '*' > .gitignore; [ ! -e built ] && echo built > built";
+    for _ in 0..2 {
+        floor.ctl(&["check", "eve", "--check", &format!("true; {builds}")]).succeeds();
+        floor.ctl(&["check", "eve", "--check", builds]).succeeds();
+    }
+    assert!(!floor.root.has(".worktrees/.check/built") && floor.root.has(".worktrees/.check-contained"));
+}
+
+#[test]
+fn work_that_cannot_be_checked_is_a_persons() {
+    let w = World::new();
+    let floor = floor(&w);
+    set(&floor, &w, "true", "");
+    let mut up = Staying::new(&floor, &["up"]);
+    floor.ctl(&["start", "adam", "--task", "DIRTY left.txt x\nCOMMIT a.txt one Write a"]).succeeds();
+    wait_for(|| floor.status("adam")["needs"] == "needs_review");
+    assert_eq!(runs(&w), 0);
+    std::fs::remove_file(tree(&floor, "adam").path.join("left.txt")).unwrap();
+    floor.ctl(&["down"]).succeeds();
+    up.ended();
+    // Nobody checks it here.
+    up = Staying::new(&floor, &["up", "--no-patrol"]);
+    commit(&tree(&floor, "adam"), "More", &["b.txt"], "two\n");
+    floor.ctl(&["patrol"]).succeeds();
+    assert_eq!((floor.status("adam")["needs"].clone(), runs(&w)), ("needs_review".into(), 0));
+    drop(up);
+}
+
+#[test]
+fn a_check_ends_with_its_up_and_another_command_is_another_check() {
+    let w = World::new();
+    let floor = floor(&w);
+    let alive = w.home("alive");
+    set(&floor, &w, &format!("while :; do touch '{}'; sleep 0.05; done", alive.display()), "");
+    let mut up = Staying::new(&floor, &["up"]);
+    floor.ctl(&["start", "adam", "--task", "COMMIT a.txt one Write a"]).succeeds();
+    wait_for(|| alive.exists());
+    let begun = Instant::now();
+    floor.ctl(&["down"]).succeeds();
+    up.ended();
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    std::fs::remove_file(&alive).unwrap();
+    assert_eq!(floor.status("adam")["check"], Value::Null, "it says nothing");
+    floor.ctl(&["check", "adam", "--check", "true"]).succeeds();
+    floor.ctl(&["review", "adam"]).exit(0).any_out();
+    assert_eq!(refused(&floor, &["accept", "--check", "false"], 1), "check_failed");
+    floor.ctl(&["review", "adam"]).exit(0).any_out();
+    floor.ctl(&["accept", "--check", "true"]).succeeds();
+    assert!(!alive.exists(), "it runs still");
+}
+
+#[test]
+fn a_worker_is_told_little_of_an_endless_line_and_a_root_with_places_for_checks_goes() {
+    let w = World::new();
+    let floor = adopted_floor(&w);
+    set(&floor, &w, "head -c 3000000 /dev/zero | tr '\\0' x; false", "");
+    let up = Staying::new(&floor, &["up"]);
+    floor.ctl(&["start", "adam", "--task", "COMMIT a.txt one Write a"]).succeeds();
+    wait_for(|| floor.status("adam")["check"]["told"] == true);
+    assert!(floor.prompts().last().unwrap().len() < 2_000);
+    drop(up);
+    floor.ctl(&["check", "adam", "--check", "true", "--check-in", "merge"]).succeeds();
+    floor.app.commit("other.txt", "x\n");
+    floor.ctl(&["accept", "adam", "--check", "test -e other.txt && test -e a.txt"]).succeeds().any_err();
+    assert!(floor.root.has(".worktrees/.check-own"));
+    // What a check has made of that place is in nobody's way.
+    for spoil in
+        ["touch $(git rev-parse --git-dir)/index.lock", "mkdir -p ro; touch ro/x; chmod 500 ro", "rm .git; mkdir .git"]
+    {
+        floor.ctl(&["start", "adam", "--task", &format!("COMMIT {}.txt one {spoil}", spoil.len())]).succeeds();
+        floor.until("adam", "needs_review");
+        floor.app.commit("other.txt", spoil);
+        floor.ctl(&["accept", "adam", "--check", &format!("{spoil}; true")]).succeeds().any_err();
+    }
+    floor.ctl(&["deinit", "--yes"]).exit(0).any_out().any_err();
+    std::fs::create_dir(&floor.root.path).unwrap();
+    assert!(!floor.app.git(&["worktree", "list"]).contains(".check") && !floor.app.git(&["branch"]).contains("check"));
 }

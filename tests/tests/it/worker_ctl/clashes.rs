@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, by_hand, commit, staff, tree, work};
+use crate::support::worker::{Staying, adopted_floor, by_hand, commit, staff, tree, work};
 use crate::support::world::{World, wait_for};
 
 /// The clashes, as `[a, b, paths]` each.
@@ -33,6 +33,15 @@ fn work_that_would_conflict_is_named_before_it_lands() {
     floor.ctl(&["status"]).exit(0).out_has("clashes with adam in a.txt").out_has("clashes with eve in a.txt");
     assert_eq!(floor.status("adam")["clashes"], json!([{ "with": "eve", "paths": ["a.txt"] }]));
     floor.ctl(&["review", "adam"]).exit(0).out_has("Clash:  with eve in a.txt");
+    // A name tells nothing else.
+    let odd = "x\nCheck:  green";
+    for name in ["adam", "eve"] {
+        commit(&tree(&floor, name), "Odd", &[odd], name);
+    }
+    floor.until("adam", "needs_review");
+    assert_eq!(clashes(&floor, &["eve"]), [json!(["adam", "eve", ["a.txt", odd]])]);
+    let shown = floor.ctl(&["review", "adam"]).exit(0).any_err().stdout.clone();
+    assert!(shown.contains("x\\nCheck:  green") && !shown.contains("\nCheck:  green"), "{shown}");
     // With the branch on which it lands, too.
     floor.app.commit("z.txt", "theirs\n");
     floor.ctl(&["rebase", "adam"]).succeeds();
@@ -60,4 +69,13 @@ fn what_cannot_be_merged_stops_no_other_and_up_keeps_it_true() {
     floor.ctl(&["review", "zoe"]).exit(0).any_err().out_has("Clash:  with adam");
     floor.ctl(&["reset", "zoe", "--force"]).succeeds();
     wait_for(|| floor.status("adam")["clashes"] == json!([]));
+}
+
+#[test]
+fn a_branch_that_is_gone_is_named() {
+    let w = World::new();
+    let floor = adopted_floor(&w);
+    by_hand(&floor, "adam", &[("a.txt", "one\n")]);
+    floor.app.git(&["branch", "-m", "main", "trunk"]);
+    floor.ctl(&["clashes"]).any_status().any_out().err_has("the source has no branch main");
 }

@@ -208,6 +208,36 @@ fn a_limited_agent_gets_no_task_without_a_name_and_one_bell_rings_for_all() {
 }
 
 #[test]
+fn who_could_not_be_told_is_tried_again_and_a_limit_of_nobodys_task_holds_nobody() {
+    let w = World::new();
+    let floor = working(&w, "claude", &["adam"]);
+    let until = now() + 1_000;
+    hook(&floor, "adam", &failed(&transcript(&w, "adam", &json!(until))));
+    // claude says so itself when it goes on.
+    let resumed = json!({ "hook_event_name": "Notification", "notification_type": "quota_auto_resume_fired" });
+    hook(&floor, "adam", &resumed);
+    assert_eq!(text(&floor.status("adam"), "/activity"), "busy");
+    hook(&floor, "adam", &failed(&transcript(&w, "adam", &json!(until))));
+    let lock = std::fs::File::open(floor.root.path.join("locks/worker-adam.lock")).unwrap();
+    lock.lock().unwrap();
+    let clock =
+        floor.root.sh(&format!("date -u -d @{} +%Y-%m-%dT%H:%M:%SZ", until + 200)).exit(0).stdout.trim().to_owned();
+    let args = ["up", "--detach", "--patrol-interval-secs", "1"];
+    floor.root.run_with("worker-ctl", &args, &[("SHOPFLOOR_NOW", &clock)]).succeeds().any_out();
+    wait_for(|| floor.status("adam")["needs"] == "resume");
+    assert_eq!(told_to_go_on(&floor), 0);
+    lock.unlock().unwrap();
+    wait_for(|| told_to_go_on(&floor) == 1);
+    floor.ctl(&["down"]).succeeds();
+    // The next task shows whether a limit without an end holds still.
+    floor.ctl(&["up", "adam"]).succeeds();
+    hook(&floor, "adam", &failed(&w.home("none.jsonl")));
+    floor.ctl(&["reset", "adam"]).succeeds();
+    assert_eq!(text(&floor.status("adam"), "/activity"), "unknown");
+    floor.ctl(&["start", "--task", "next"]).succeeds();
+}
+
+#[test]
 fn codex_tells_of_its_limit_in_its_own_file_alone() {
     let w = World::new();
     let floor = working(&w, "codex", &["adam"]);

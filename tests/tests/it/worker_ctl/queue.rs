@@ -184,6 +184,48 @@ fn at_most_so_many_work_at_once() {
     wait_for(|| told(&floor) == [1, 7, 2]);
 }
 
+#[test]
+fn the_queue_keeps_its_order_and_outlives_the_state() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    for n in 1..=4 {
+        floor.ctl(&["start", "--queue", "--task", &format!("Number {n}")]).succeeds().any_err();
+    }
+    // Nothing can be typed, so each task comes back to where it was.
+    w.program(
+        "tmux",
+        &format!("case \" $* \" in *' load-buffer '*) exit 1 ;; esac\nexec '{}' \"$@\"", which("tmux").display()),
+    );
+    let up = Staying::new(&floor, &["up"]);
+    let tried = |name: &str| {
+        floor
+            .ctl(&["events", "--json"])
+            .exit(0)
+            .json_lines()
+            .iter()
+            .any(|event| event["worker"] == name && event["event"] == "not_sent")
+    };
+    wait_for(|| tried("adam") && tried("eve"));
+    drop(up);
+    wait_for(|| ids(&floor) == ["t1", "t2", "t3", "t4"]);
+    floor.ctl(&["down"]).succeeds();
+    floor.ctl(&["queue", "move", "t4", "2"]).succeeds();
+    floor.ctl(&["start", "--queue", "--task", "more"]).succeeds().any_err();
+    // The last change is only in the file that is broken.
+    floor.root.write("state.json", "{");
+    floor.ctl(&["doctor", "--rebuild", "--yes"]).any_status().any_out().any_err();
+    assert_eq!(ids(&floor), ["t1", "t4", "t2", "t3"]);
+    floor.ctl(&["deinit", "--yes"]).exit(1).err_has("tasks in its queue: 4");
+    let state = floor.root.read("state.json").replace("\"last\": 5", &format!("\"last\": {}", u64::MAX));
+    floor.root.write("state.json", &state);
+    floor.ctl(&["start", "--queue", "--task", "even more"]).succeeds().any_err();
+    // Nobody gets what is for a worker that is gone.
+    floor.root.write("own.jsonl", "{\"prompt\":\"x\",\"worker\":\"eve\"}");
+    floor.ctl(&["start", "--queue", "own.jsonl"]).succeeds().any_err();
+    floor.ctl(&["nuke", "eve", "--yes"]).succeeds();
+    floor.ctl(&["queue"]).exit(0).out_has("waits for eve, which is no worker any more");
+}
+
 /// A tmux that kills its caller before this command of its, once the mark is there.
 fn deadly_tmux(w: &World, before: &str) {
     let (tmux, mark) = (which("tmux"), w.home("kill"));
@@ -211,6 +253,7 @@ fn a_kill_between_taking_a_task_and_starting_it_loses_and_doubles_nothing() {
         assert_eq!(ids(&floor).len(), 0, "{before}: the task is with the worker");
         drop(up);
         let _up = Staying::new(&floor, &["up"]);
+        wait_for(|| floor.ctl(&["status", "--json"]).exit(0).json()["daemon"] == "running");
         if is_seen {
             // It may have arrived: a person looks.
             let needs = floor.ctl(&["wait", "adam", "--for", "you", "--json"]).exit(0).any_err().json();

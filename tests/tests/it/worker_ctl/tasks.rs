@@ -327,7 +327,10 @@ fn start_takes_its_worker_as_an_argument_or_an_option() {
     floor.ctl(&["start", "eve", "--task", "think"]).succeeds();
     floor.ctl(&["start", "--task", "think", "--worker", "adam"]).succeeds();
     assert_eq!(["adam", "eve"].map(|name| floor.status(name)["task"].clone()), ["working", "working"]);
-    floor.ctl(&["start", "eve", "--worker", "adam", "--task", "x"]).exit(2).err_has("cannot be used with");
+    floor
+        .ctl(&["start", "eve", "--worker", "adam", "--task", "x"])
+        .exit(2)
+        .err_has("two workers are named: eve and adam");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) fn sent(step: &mut MachineStep<'_>) {
     next.notes.retain(|note| !(is_about_task && note.is_of_restart()));
     next.pending_send = None;
     next.program.is_in_doubt = false;
-    next.notes.retain(|note| !matches!(note, Note::Unsubmitted(_)));
+    next.notes.retain(|note| !matches!(note, Note::Unsubmitted(_) | Note::NotTyped(_)));
 }
 
 /// Restores the earlier record, except for the state of the program.

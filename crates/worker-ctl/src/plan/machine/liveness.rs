@@ -16,7 +16,8 @@ pub(super) fn session_begun(step: &mut MachineStep<'_>, pane: &str, pid: i32, is
     program.dead_pane = None;
     let is_ignorant = step.before.has_open_task() && !is_continued;
     let name = step.before.name.clone();
-    step.next.notes.retain(|note| !note.is_of_restart());
+    // What was in the input line is gone with the program.
+    step.next.notes.retain(|note| !note.is_of_restart() && !matches!(note, Note::Unsubmitted(_)));
     match step.before.has_open_task() {
         true if is_continued => step.note(Note::Restarted(name)),
         true => step.note(Note::TaskUnknown(name)),

@@ -46,7 +46,7 @@ pub enum Input {
     Commit { sha: String, onto: Option<String> },
     /// The work was checked.
     Checked(CheckRecord),
-    /// The worktree changed while the work was checked, so the result says nothing.
+    /// The work could not be checked, or the worktree changed meanwhile, so the result says nothing.
     CheckVoid,
     /// A person reviewed this commit.
     Reviewed { sha: String, patch: String },
@@ -193,7 +193,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         }
         Input::Commit { sha, onto } => task::commit(s, sha, onto.as_ref()),
         Input::Checked(check) => task::checked(s, check),
-        Input::CheckVoid => s.next.work.checks_void += 1,
+        Input::CheckVoid => s.next.work.checks_void = s.next.work.checks_void.saturating_add(1),
         Input::Reviewed { sha, patch } => task::reviewed(s, sha, patch)?,
         Input::Reject { base, patch, text, .. } => task::reject(s, base, patch, text)?,
         Input::ChildLanded { sha, patch } => task::child_landed(s, sha, patch),
@@ -356,11 +356,14 @@ pub fn refuse_while_limited(worker: &Worker, input: &Input, now: i64) -> Result<
         return Ok(());
     }
     let name = &worker.name;
-    Err(failure::OCCUPIED
-        .failure(format!("nothing was typed to {name}: it has hit a usage limit{}", until(limit, now)))
-        .hint(format!(
-            "`worker-ctl up` lets it go on then; `worker-ctl resume {name}` tries it, or type with `--force`"
-        )))
+    let refused = failure::OCCUPIED
+        .failure(format!("nothing was typed to {name}: it has hit a usage limit{}", until(limit, now)));
+    Err(match limit.until_unix {
+        Some(_) => refused.hint("a running `worker-ctl up` lets it go on then; type all the same with `--force`"),
+        None => {
+            refused.hint(format!("`worker-ctl resume {name}` tries whether it holds still; or type with `--force`"))
+        }
+    })
 }
 
 /// When a usage limit ends, as a person reads it.

@@ -29,7 +29,7 @@ pub(super) fn start(
     let at = || Some(base.to_owned());
     step.next.task = Task::Working;
     let onto_sha = at().filter(|_| !is_shared);
-    let queued = queued.map(|task| QueuedTask { tries: task.tries + 1, ..task.clone() });
+    let queued = queued.map(|task| QueuedTask { tries: task.tries.saturating_add(1), ..task.clone() });
     step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha, queued, ..Work::default() };
     step.next.adopted.iter_mut().for_each(|adopted| base.clone_into(&mut adopted.began));
     step.next.pending_send = Some(PendingSend::new("start", step.now));
@@ -62,14 +62,15 @@ pub(super) fn commit(step: &mut MachineStep<'_>, sha: &str, onto: Option<&String
 
 /// Work that is bad is not what a person has reviewed.
 pub(super) fn checked(step: &mut MachineStep<'_>, check: &CheckRecord) {
-    if step.before.task != Task::NeedsReview {
+    // It may have committed again since.
+    if step.before.task != Task::NeedsReview || step.before.work.commit_sha.as_ref() != Some(&check.sha) {
         return;
     }
     let work = &mut step.next.work;
     work.check = Some(check.clone());
     work.checks_void = 0;
     if !check.ok {
-        work.checks_red += 1;
+        work.checks_red = work.checks_red.saturating_add(1);
         work.reviewed_sha = None;
         step.effects.push(SideEffect::Unpin);
     }
@@ -158,6 +159,8 @@ pub(super) fn reset(step: &mut MachineStep<'_>) {
 /// Forgets everything about the task.
 pub(super) fn end(step: &mut MachineStep<'_>) {
     step.next.task = Task::Idle;
+    // Whether it holds still, the next task shows.
+    step.next.program.limit.take_if(|limit| limit.until_unix.is_none());
     step.next.work = Work::default();
     step.next.pending_send = None;
     step.next.notes.retain(Note::is_of_branch);
