@@ -118,6 +118,9 @@ pub struct PendingSend {
     /// Whether its first byte may have been typed.
     #[serde(default)]
     pub is_typed: bool,
+    /// Whether it is a task that the worker has just got.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_first: bool,
     /// Whether the program may have been started anew with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_passed: bool,
@@ -125,7 +128,7 @@ pub struct PendingSend {
 
 impl PendingSend {
     pub fn new(purpose: &str, now: i64) -> PendingSend {
-        PendingSend { purpose: purpose.to_owned(), at_unix: now, is_typed: false, is_passed: false }
+        PendingSend { purpose: purpose.to_owned(), at_unix: now, is_typed: false, is_first: false, is_passed: false }
     }
 }
 

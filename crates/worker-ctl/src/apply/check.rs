@@ -51,6 +51,9 @@ const MENDS: i64 = 60;
 /// How long a worktree must not have changed before a void check is run once more.
 const QUIET: i64 = 2;
 
+/// And for how many seconds it is looked whether it has.
+const SOON: i64 = 10;
+
 /// The command that checks work, if there is one.
 pub fn command(ctx: &Context<'_>) -> Option<Line> {
     ctx.root.config.command("check")
@@ -75,12 +78,21 @@ pub fn require_runner(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
         .hint("run the worker in a sandbox (`runner = \"sandbox\"`), or allow it: `check_on_host = true` in [repo]"))
 }
 
-/// Whether an `up` has something to do about a worker's check.
-pub fn is_due(ctx: &Context<'_>, worker: &Worker) -> bool {
-    let step = command(ctx).and_then(|_| next(worker, tries(ctx)));
+/// What an `up` has to do about a worker's check.
+pub fn due(ctx: &Context<'_>, worker: &Worker) -> Option<CheckStep> {
+    let is_up = worker.program.session == Session::Up && worker.program.fault.is_none();
     // A void check is repeated when the worktree has come to rest.
     let rests = worker.work.checks_void == 0 || ctx.now() - worker.last_activity_unix >= QUIET;
-    step.is_some_and(|step| step == CheckStep::Tell || rests && require_runner(ctx, worker).is_ok())
+    match command(ctx).and_then(|_| next(worker, tries(ctx)))? {
+        CheckStep::Tell => is_up.then_some(CheckStep::Tell),
+        CheckStep::Run => (rests && require_runner(ctx, worker).is_ok()).then_some(CheckStep::Run),
+    }
+}
+
+/// Whether a void check is soon to be repeated.
+pub fn is_soon_due(ctx: &Context<'_>, worker: &Worker) -> bool {
+    let is_soon = worker.work.checks_void == 1 && ctx.now() - worker.last_activity_unix < SOON;
+    is_soon && command(ctx).and_then(|_| next(worker, tries(ctx))) == Some(CheckStep::Run)
 }
 
 /// What a worker needs a person for now. Work that a running `up` has still to check, or that its worker mends, is none to
@@ -109,7 +121,8 @@ pub fn look_after(ctx: &Context<'_>, name: &str) -> Result<()> {
                 ctx.check_ending()?;
                 // A person is not kept from work that cannot be checked.
                 transition::observe(ctx, &worker, &Input::CheckVoid)?;
-                return if failure::DIRTY.is_kind_of(&failure) { Ok(()) } else { Err(failure) };
+                let is_news = [failure::DIRTY, failure::CHANGED].iter().any(|kind| kind.is_kind_of(&failure));
+                return if is_news { Ok(()) } else { Err(failure) };
             }
         }
         worker = ctx.worker(name)?;
@@ -186,6 +199,8 @@ fn check_tree(ctx: &Context<'_>, worker: &Worker, (sha, tree): (&str, &str), aga
         ctx.update_worker(name, |now| now.work.check = Some(same.clone()))?;
         return Ok(same);
     }
+    let lock = Lock::try_take(&layout::check_lock(&ctx.root.path, name))?;
+    let _lock = lock.ok_or_else(|| busy(format!("the work of {name} is being checked")))?;
     let place_lock = layout::lock(&ctx.root.path, layout::RootLock::Check);
     let _place = match is_in_place {
         true => None,
@@ -193,12 +208,15 @@ fn check_tree(ctx: &Context<'_>, worker: &Worker, (sha, tree): (&str, &str), aga
             Lock::try_take(&place_lock)?.ok_or_else(|| busy("the work of another worker is being checked".into()))?,
         ),
     };
-    let lock = Lock::try_take(&layout::check_lock(&ctx.root.path, name))?;
-    let _lock = lock.ok_or_else(|| busy(format!("the work of {name} is being checked")))?;
     let started = Instant::now();
     let status = if is_in_place {
         let status = execute(ctx, worker, worker.tree(), None)?;
-        if ctx.repo.head(worker.tree())?.1.as_deref() != Some(sha) || !ctx.repo.dirty(worker.tree())?.is_empty() {
+        if ctx.repo.head(worker.tree())?.1.as_deref() != Some(sha) {
+            return Err(failure::CHANGED
+                .failure(format!("{name} has another commit by now"))
+                .hint("run the same command again"));
+        }
+        if !ctx.repo.dirty(worker.tree())?.is_empty() {
             return Err(failure::DIRTY
                 .failure(format!("{} changed while it was checked", worker.worktree_path))
                 .hint("the check must not write files that git sees, and the worker must rest"));
@@ -260,10 +278,15 @@ fn prepare(ctx: &Context<'_>, (sha, tree): (&str, &str), is_contained: bool) -> 
     let is_filled = ctx.repo.trees()?.contains_key(&place) && fill(ctx, &place, &commit, is_contained).is_ok();
     if !is_filled {
         ctx.repo.remove_worktree(&place)?;
-        ctx.repo.add_detached(&place, sha)?;
-        match ctx.repo.is_own {
-            true => ctx.repo.fill_worktree(&place, None, &[])?.into_iter().for_each(|warning| ctx.ui.warn(warning)),
-            false => clone_hooks::fill_worktree(ctx, &place)?,
+        // The set-up runs on the branch's own files, and for contained code not at all: outside it would run that code.
+        let base = ctx.repo.require_base()?;
+        ctx.repo.add_detached(&place, &base)?;
+        match (is_contained, ctx.repo.is_own) {
+            (true, _) => {}
+            (false, true) => {
+                ctx.repo.fill_worktree(&place, None, &[])?.into_iter().for_each(|warning| ctx.ui.warn(warning));
+            }
+            (false, false) => clone_hooks::fill_worktree(ctx, &place)?,
         }
         fill(ctx, &place, &commit, is_contained)?;
     }

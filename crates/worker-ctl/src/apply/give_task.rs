@@ -46,11 +46,10 @@ pub fn room(ctx: &Context<'_>, state: &State) -> usize {
 
 /// The agents that get no task without a worker's name, because one of their workers has hit a usage limit.
 pub fn held_agents(ctx: &Context<'_>, state: &State) -> BTreeSet<String> {
+    // Of a worker that has nothing to do nobody would be told.
     let is_limited = |worker: &&Worker| {
-        let holds = worker.program.limit.as_ref().is_some_and(|limit| limit.holds(ctx.now()));
-        // Nobody would be told of a limit without an end of a worker that has nothing to do.
-        let has_end = worker.program.limit.as_ref().is_some_and(|limit| limit.until_unix.is_some());
-        holds && (has_end || worker.has_open_task())
+        let limit = worker.program.limit.as_ref().filter(|_| worker.has_open_task());
+        limit.is_some_and(|limit| limit.holds(ctx.now()))
     };
     let limited = state.workers.values().filter(is_limited).map(|worker| ctx.root.agent_name(worker));
     limited.filter(|_| ctx.root.config.settings.truth("limit_hold")).collect()

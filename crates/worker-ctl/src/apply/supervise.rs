@@ -23,6 +23,7 @@ use crate::facts::{clashes, processes};
 use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::notify_person::Bell;
+use crate::plan::check::CheckStep;
 use crate::plan::machine::Input;
 use crate::plan::queue::assign;
 use crate::session_file::UsageLimit;
@@ -177,7 +178,7 @@ impl Rounds {
             self.bell.look(ctx, &state, &|worker| check::is_for_nobody_yet(ctx, worker));
             self.note_limits(ctx, &state);
             // A check that was void is repeated once the worktree rests.
-            self.is_waiting |= state.workers.values().any(|worker| worker.work.checks_void == 1);
+            self.is_waiting |= state.workers.values().any(|worker| check::is_soon_due(ctx, worker));
             let up = state.workers.values().filter(|worker| worker.program.session == Session::Up);
             self.programs =
                 up.filter_map(|worker| worker.program.pane_pid).filter(|pid| processes::is_alive(*pid)).collect();
@@ -257,8 +258,12 @@ impl Rounds {
         if self.duties.patrols {
             let jobs = usize::try_from(ctx.root.config.settings.number("check_jobs")).unwrap_or(1).max(1);
             let jobs = jobs.saturating_sub(under_way.values().filter(|errand| matches!(errand, Errand::Check)).count());
-            let due = state.workers.values().filter(|worker| is_free(worker) && check::is_due(ctx, worker));
-            found.extend(due.take(jobs).map(|worker| (worker.name.clone(), Errand::Check)));
+            let due = |step: CheckStep| {
+                let workers = state.workers.values().filter(|worker| is_free(worker));
+                workers.filter(move |worker| check::due(ctx, worker) == Some(step)).map(|worker| worker.name.clone())
+            };
+            let due: Vec<String> = due(CheckStep::Tell).chain(due(CheckStep::Run).take(jobs)).collect();
+            found.extend(due.into_iter().map(|name| (name, Errand::Check)));
         }
         if self.duties.requeues {
             let crashed =

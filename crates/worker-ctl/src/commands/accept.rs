@@ -123,7 +123,7 @@ fn changed_meanwhile(name: &str) -> Failure {
 
 /// Checks the work first, if that is wanted.
 fn check_first(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<Checked> {
-    if check::command(ctx).is_none() || worker.task != Task::NeedsReview {
+    if check::command(ctx).is_none() {
         return Ok(Checked::Unwanted);
     }
     if args.no_check {

@@ -19,6 +19,7 @@ pub struct Args {
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::recover(ctx)?;
     look(ctx)?;
+    commands::renew_base(ctx);
     let state = ctx.state()?;
     args.worker.as_ref().map_or(Ok(()), |name| state.require(name).map(drop))?;
     let all = find(ctx, &|failure| ctx.ui.warn(failure))?;

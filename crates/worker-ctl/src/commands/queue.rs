@@ -16,6 +16,7 @@ use crate::plan::queue::{add, waits_for};
 use crate::store::State;
 use crate::task_queue::QueuedTask;
 use crate::tmux::typing;
+use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -75,22 +76,17 @@ fn list(ctx: &Context<'_>) -> Result<Exit> {
     let state = ctx.state()?;
     let waiting = &state.queue.waiting;
     if ctx.ui.is_json() {
-        ctx.ui.json_lines(waiting.iter().enumerate().map(|(at, task)| row(&state, at, task)));
+        ctx.ui.json_lines(waiting.iter().enumerate().map(|(at, task)| row(ctx, &state, at, task)));
         return Ok(Exit::Done);
     }
     let width = waiting.iter().map(|task| task.id.len()).max().unwrap_or(0);
     for (at, task) in waiting.iter().enumerate() {
         let first: String = task.prompt.lines().next().unwrap_or_default().chars().take(60).collect();
         let wants = [task.worker.as_ref(), task.agent.as_ref()].into_iter().flatten().map(|who| format!("for {who}"));
-        let waits = waits_for(&state, task).map(|what| format!("waits for {what}"));
+        let waits = waits(ctx, &state, task).map(|what| format!("waits for {what}"));
         let notes: Vec<String> = wants.chain(waits).collect();
         let notes = if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
         ctx.ui.line(printable(&format!("{:>3}  {:width$}  {first}{notes}", at + 1, task.id)));
-    }
-    let held: Vec<String> =
-        if waiting.is_empty() { Vec::new() } else { held_agents(ctx, &state).into_iter().collect() };
-    if !held.is_empty() {
-        ctx.ui.note(format!("no worker of {} gets one: a usage limit is hit", held.join(" and ")));
     }
     if waiting.is_empty() {
         ctx.ui.note("no task waits");
@@ -98,10 +94,31 @@ fn list(ctx: &Context<'_>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn row(state: &State, at: usize, task: &QueuedTask) -> Value {
+/// What a task waits for, beside a worker that is idle.
+fn waits(ctx: &Context<'_>, state: &State, task: &QueuedTask) -> Option<String> {
+    if let Some(what) = waits_for(state, task) {
+        return Some(what);
+    }
+    let suits = |worker: &&Worker| {
+        let is_wanted = match &task.worker {
+            Some(name) => *name == worker.name,
+            None => !ctx.root.worker(&worker.name).excluded_from_pool,
+        };
+        is_wanted && task.agent.as_ref().is_none_or(|agent| *agent == ctx.root.agent_name(worker))
+    };
+    let mut able = state.workers.values().filter(suits).peekable();
+    let agent = task.agent.as_deref().unwrap_or("any agent");
+    if able.peek().is_none() {
+        return Some(format!("a worker of {agent}, and there is none"));
+    }
+    let held = held_agents(ctx, state);
+    able.all(|worker| held.contains(&ctx.root.agent_name(worker))).then(|| "the end of a usage limit".to_owned())
+}
+
+fn row(ctx: &Context<'_>, state: &State, at: usize, task: &QueuedTask) -> Value {
     let QueuedTask { id, prompt, worker, agent, after, tries, .. } = task;
     json!({ "id": id, "place": at + 1, "prompt": prompt, "worker": worker, "agent": agent, "after": after,
-        "tries": tries, "waits_for": waits_for(state, task) })
+        "tries": tries, "waits_for": waits(ctx, state, task) })
 }
 
 /// A line of a file with tasks.

@@ -30,14 +30,10 @@ pub fn next(worker: &Worker, tries: u64) -> Option<CheckStep> {
 /// Whether work that waits for a review is none for a person yet: it is to be checked, or its worker mends what failed. That
 /// can only a program that is up, and that shows a sign from time to time.
 pub fn keeps_person_away(worker: &Worker, tries: u64, is_silent: bool) -> bool {
-    let is_up = worker.program.session == Session::Up && worker.program.fault.is_none();
-    let mends = record(worker).is_some_and(|check| !check.ok && check.told) && is_told(worker, tries);
-    let rests = worker.activity() == Activity::Rests || is_silent;
-    match next(worker, tries) {
-        Some(CheckStep::Run) => true,
-        Some(CheckStep::Tell) => is_up,
-        None => mends && is_up && !rests,
-    }
+    let is_up = worker.program.session == Session::Up && worker.program.fault.is_none() && !worker.program.is_in_doubt;
+    let is_red = record(worker).is_some_and(|check| !check.ok) && is_told(worker, tries);
+    let rests = matches!(worker.activity(), Activity::Rests | Activity::Limited) || is_silent;
+    next(worker, tries) == Some(CheckStep::Run) || is_red && is_up && !rests
 }
 
 fn is_told(worker: &Worker, tries: u64) -> bool {

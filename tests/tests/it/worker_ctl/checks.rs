@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::support::floor::Floor;
 use crate::support::sandbox::works;
 use crate::support::worker::{
-    Staying, adopted_floor, by_hand, commit, configure, event, floor, head, hook, program, refused, table, tip, tree,
-    work,
+    Staying, adopted_floor, by_hand, commit, configure, event, floor, head, hook, program, refused, staff, table, tip,
+    tree, work,
 };
-use crate::support::world::{World, text, wait_for};
+use crate::support::world::{World, text, wait_for, write};
 
 /// Sets the check of a floor, on which workers' code may have the person's rights. Each run leaves a line in the log.
 fn set(floor: &Floor<'_>, w: &World, check: &str, more: &str) {
@@ -227,6 +227,16 @@ fn the_code_of_a_worker_never_runs_with_a_persons_rights_unasked() {
         .any_err();
     assert!(tree(&floor, "adam").has("a.txt") && tree(&floor, "eve").has("b.txt"));
     floor.ctl(&["check", "eve", "--check", "test -e b.txt && git log -1 && ! git push"]).succeeds();
+    // Neither the person's hooks nor their set-up run outside on what a contained worker wrote.
+    let (hooks, escaped) = (w.home("hooks"), w.home("escaped"));
+    write(&hooks.join("post-checkout"), &format!("#!/bin/sh\n[ -e b.txt ] && touch '{}'; exit 0\n", escaped.display()));
+    floor.root.sh(&format!("chmod +x '{}/post-checkout'; rm -rf .worktrees/.check-contained", hooks.display())).exit(0);
+    let own = w.home("gitconfig");
+    write(&own, &format!("[core]\n\thooksPath = {}\n", hooks.display()));
+    let check = ["check", "eve", "--check", "test -e b.txt"];
+    let own = [("GIT_CONFIG_GLOBAL", own.to_str().unwrap())];
+    floor.root.run_with("worker-ctl", &check, &own).exit(0).any_out().any_err();
+    assert!(!escaped.exists(), "a hook ran outside");
     // What contained code left is run by nobody, and least of all outside.
     let builds = "echo '*' > .gitignore; [ ! -e built ] && echo built > built";
     for _ in 0..2 {
@@ -254,6 +264,24 @@ fn work_that_cannot_be_checked_is_a_persons() {
     floor.ctl(&["patrol"]).succeeds();
     assert_eq!((floor.status("adam")["needs"].clone(), runs(&w)), ("needs_review".into(), 0));
     drop(up);
+}
+
+#[test]
+fn who_cannot_be_told_holds_nobody_up() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "bob"]);
+    set(&floor, &w, "grep -q good *.txt", "");
+    let _up = Staying::new(&floor, &["up"]);
+    // Its program is gone when the check is red.
+    floor.ctl(&["start", "adam", "--task", "COMMIT a.txt bad Write a\nEXIT 3"]).succeeds();
+    wait_for(|| floor.status("adam")["check"]["ok"] == false && floor.status("adam")["session"] != "up");
+    assert_eq!(
+        (floor.status("adam")["needs"].clone(), floor.status("adam")["check"]["told"].clone()),
+        ("error".into(), false.into())
+    );
+    floor.ctl(&["start", "bob", "--task", "COMMIT b.txt good Write b"]).succeeds();
+    wait_for(|| floor.status("bob")["check"]["ok"] == true);
+    assert_eq!(floor.status("bob")["needs"], "needs_review");
 }
 
 #[test]

@@ -229,7 +229,11 @@ fn who_could_not_be_told_is_tried_again_and_a_limit_of_nobodys_task_holds_nobody
     lock.unlock().unwrap();
     wait_for(|| told_to_go_on(&floor) == 1);
     floor.ctl(&["down"]).succeeds();
-    // The next task shows whether a limit without an end holds still.
+    // The next task shows whether a limit holds still, whatever it said of its end.
+    floor.ctl(&["up", "adam"]).succeeds();
+    hook(&floor, "adam", &failed(&transcript(&w, "far", &json!(now() + 3_000_000))));
+    floor.ctl(&["reset", "adam"]).succeeds();
+    floor.ctl(&["start", "--task", "think"]).succeeds();
     floor.ctl(&["up", "adam"]).succeeds();
     hook(&floor, "adam", &failed(&w.home("none.jsonl")));
     floor.ctl(&["reset", "adam"]).succeeds();

@@ -226,6 +226,24 @@ fn the_queue_keeps_its_order_and_outlives_the_state() {
     floor.ctl(&["queue"]).exit(0).out_has("waits for eve, which is no worker any more");
 }
 
+#[test]
+fn a_task_that_is_sent_again_stays_with_its_worker() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let up = Staying::new(&floor, &["up"]);
+    floor.ctl(&["start", "--queue", "--task", "Number 1"]).succeeds();
+    wait_for(|| told(&floor) == [1]);
+    drop(up);
+    deadly_tmux(&w, "load-buffer");
+    std::fs::write(w.home("kill"), "").unwrap();
+    floor.ctl(&["start", "--resume", "adam"]).any_status().any_out().any_err();
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    assert_eq!((ids(&floor), text(&floor.status("adam"), "/task")), (vec![], "working"));
+    // Nobody takes what nobody can.
+    floor.ctl(&["start", "--queue", "--agent", "claude", "--task", "x"]).succeeds().any_err();
+    assert_eq!(waiting(&floor)[0]["waits_for"], "a worker of claude, and there is none");
+}
+
 /// A tmux that kills its caller before this command of its, once the mark is there.
 fn deadly_tmux(w: &World, before: &str) {
     let (tmux, mark) = (which("tmux"), w.home("kill"));

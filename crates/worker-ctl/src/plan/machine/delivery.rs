@@ -40,7 +40,7 @@ pub(super) fn take_back(step: &mut MachineStep<'_>, back: &Worker) {
 pub(super) fn doubt(step: &mut MachineStep<'_>) {
     if let Some(pending) = step.next.pending_send.take() {
         // No program has seen it, and the queue has it again.
-        if pending.purpose == "start" && !pending.is_typed && !pending.is_passed && step.before.work.queued.is_some() {
+        if pending.is_first && !pending.is_typed && !pending.is_passed && step.before.work.queued.is_some() {
             return task::end(step);
         }
         step.next.program.is_in_doubt |= pending.is_typed;

@@ -32,7 +32,7 @@ pub(super) fn start(
     let queued = queued.map(|task| QueuedTask { tries: task.tries.saturating_add(1), ..task.clone() });
     step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha, queued, ..Work::default() };
     step.next.adopted.iter_mut().for_each(|adopted| base.clone_into(&mut adopted.began));
-    step.next.pending_send = Some(PendingSend::new("start", step.now));
+    step.next.pending_send = Some(PendingSend { is_first: true, ..PendingSend::new("start", step.now) });
     step.effects.push(SideEffect::Deliver);
     Ok(())
 }
@@ -160,7 +160,7 @@ pub(super) fn reset(step: &mut MachineStep<'_>) {
 pub(super) fn end(step: &mut MachineStep<'_>) {
     step.next.task = Task::Idle;
     // Whether it holds still, the next task shows.
-    step.next.program.limit.take_if(|limit| limit.until_unix.is_none());
+    step.next.program.limit = None;
     step.next.work = Work::default();
     step.next.pending_send = None;
     step.next.notes.retain(Note::is_of_branch);

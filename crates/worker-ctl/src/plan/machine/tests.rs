@@ -7,7 +7,7 @@ use crate::check_record::CheckRecord;
 use crate::hook_report::{Report, Signal};
 use crate::session_file::UsageLimit;
 use crate::task_queue::QueuedTask;
-use crate::worker::{Activity, Session, Task, TaskBeforeRebase, Worker};
+use crate::worker::{Activity, PendingSend, Session, Task, TaskBeforeRebase, Worker};
 use crate::worker_notes::{Fault, Note};
 
 fn tasks() -> Vec<Task> {
@@ -246,7 +246,7 @@ fn special_worker(mut worker: Worker, special: &str) -> Worker {
         "limited" => worker.program.limit = Some(UsageLimit { since_unix: 1, until_unix: Some(9), kind: None }),
         "queued" if worker.task != Task::Idle => {
             worker.work.queued = Some(QueuedTask { id: "t1".into(), tries: 1, ..QueuedTask::default() });
-            worker.pending_send = Some(crate::worker::PendingSend::new("start", 1));
+            worker.pending_send = Some(PendingSend { is_first: true, ..PendingSend::new("start", 1) });
         }
         _ => {}
     }
