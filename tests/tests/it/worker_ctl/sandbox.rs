@@ -176,6 +176,8 @@ fn how_much_comes_out_at_once_is_a_setting() {
     floor.root.write("config.toml", &(config.clone() + &limits("object = \"much\"")));
     floor.ctl(&["status"]).exit(2).err_has("`object = \"much\"` of [runners.sandbox] is no size");
     floor.root.write("config.toml", &(config.clone() + &limits("commits = 0")));
+    floor.ctl(&["down"]).succeeds();
+    floor.ctl(&["up", "adam"]).succeeds();
     floor.ctl(&["start", "adam", "--task", "COMMIT a.txt one Write a"]).succeeds();
     wait_for(|| floor.status("adam")["notes"].to_string().contains("1 new commits"));
     floor.root.write("config.toml", &(config + &limits("commits = 1")));
