@@ -196,6 +196,27 @@ fn while_it_is_checked_others_are_told_and_nobody_waits() {
 }
 
 #[test]
+fn while_an_accept_checks_others_reach_the_worker_and_only_what_was_checked_lands() {
+    let w = World::new();
+    let floor = floor(&w);
+    let gate = w.home("gate");
+    set(&floor, &w, &format!("while [ ! -e '{}' ]; do sleep 0.05; done", gate.display()), "");
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    let old = tip(&floor);
+    let mut accept = Staying::new(&floor, &["accept", "adam"]);
+    wait_for(|| floor.status("adam")["activity"] == "checking");
+    floor.ctl(&["message", "adam", "COMMIT b.txt two Write b"]).succeeds();
+    let has_second = || tree(&floor, "adam").git(&["log", "-1", "--format=%s"]) == "Write b\n";
+    wait_for(has_second);
+    std::fs::write(gate, "").unwrap();
+    accept.ended();
+    assert_eq!((tip(&floor), accept.out()), (old, String::new()), "what nobody has checked landed");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["accept", "adam"]).succeeds().any_err();
+    assert_eq!(floor.app.read("b.txt"), "two\n");
+}
+
+#[test]
 fn the_code_of_a_worker_never_runs_with_a_persons_rights_unasked() {
     let w = World::new();
     let floor = floor(&w);

@@ -254,6 +254,19 @@ fn special_worker(mut worker: Worker, special: &str) -> Worker {
 }
 
 #[test]
+fn a_red_check_unpins_the_work_that_was_checked_and_no_later_one() {
+    let reviewed = worker(&Task::NeedsReview, Session::Up, false, true);
+    let checked = |sha: &str| Input::Checked(CheckRecord { sha: sha.into(), ok: false, ..CheckRecord::default() });
+    let (old, effects) = apply(&reviewed, &checked("c0"), 5).unwrap();
+    assert_eq!(
+        (old.work.reviewed_sha, old.work.checks_red, old.work.check, effects),
+        (Some("c1".into()), 0, None, vec![])
+    );
+    let (red, effects) = apply(&reviewed, &checked("c1"), 5).unwrap();
+    assert_eq!((red.work.reviewed_sha, red.work.checks_red, effects), (None, 1, vec![SideEffect::Unpin]));
+}
+
+#[test]
 fn nothing_is_typed_to_a_limited_program_unless_a_person_says_so() {
     let limited = special_worker(worker(&Task::Working, Session::Up, false, false), "limited");
     let at = |input: &Input, now| apply(&limited, input, now).map_err(|failure| failure.kind);
