@@ -107,6 +107,9 @@ fn link_refused(path: &Path) -> Failure {
         .hint("replace the link by the file itself")
 }
 
+/// A temporary file that is older than this is no longer being written.
+const LEFT_BEHIND: Duration = Duration::from_secs(3600);
+
 /// Removes what killed runs left in a directory of our own, whose lock the caller holds.
 pub fn sweep_temporaries(dir: &Path) -> Result<()> {
     sweep(dir, RESERVED)
@@ -121,8 +124,9 @@ pub(crate) fn sweep(dir: &Path, prefix: &str) -> Result<()> {
     Ok(())
 }
 
-/// The same for what is older than `age` by the file system's own clock.
-pub(crate) fn sweep_old(dir: &Path, age: Duration) -> Result<()> {
+/// The same in a directory that others use without a lock: for what is so old, by the file system's own clock, that
+/// nobody uses it any more.
+pub fn sweep_old_temporaries(dir: &Path) -> Result<()> {
     let names = list(dir)?;
     let is_ours = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with(RESERVED) && !is_displaced(name);
     let ours: Vec<_> = names.iter().filter(is_ours).collect();
@@ -133,7 +137,7 @@ pub(crate) fn sweep_old(dir: &Path, age: Duration) -> Result<()> {
     for path in ours.iter().map(|name| dir.join(name)) {
         let written = path.symlink_metadata().and_then(|meta| meta.modified()).ok();
         let written = written.and_then(|at| jiff::Timestamp::try_from(at).ok());
-        if written.is_some_and(|at| now.duration_since(at).unsigned_abs() > age && at < now) {
+        if written.is_some_and(|at| now.duration_since(at).unsigned_abs() > LEFT_BEHIND && at < now) {
             discard(&path);
         }
     }
@@ -167,9 +171,9 @@ fn discard(path: &Path) {
     }
 }
 
-/// Replaces a file of git's or our own state, whose lock the caller holds: what a killed run left is
-/// removed, then temporary file beside it, fsync, rename, fsync of the directory. The mode is `mode` exactly, or with
-/// `None` the old file's (0644 less umask for a new one). A link in its place is refused.
+/// Replaces a file of git's or our own state: what a killed run left is removed, then temporary file beside it, fsync,
+/// rename, fsync of the directory. The mode is `mode` exactly, or with `None` the old file's (0644 less umask for a new
+/// one). A link in its place is refused. Of several callers without a lock the last one wins.
 pub fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     sweep(path.parent().unwrap_or(Path::new(".")), &format!("{RESERVED}{name}-"))?;
@@ -186,20 +190,34 @@ pub fn replace_in_swept(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<
         Err(e) => return Err(e).at("read", path),
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = dir.join(unique_name_for(&name));
-    let write = || -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode.unwrap_or(0o644)).open(&temporary)?;
+    let write = |temporary: &Path| -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode.unwrap_or(0o644)).open(temporary)?;
         file.write_all(bytes)?;
         if let Some(mode) = mode.or(old) {
             file.set_permissions(std::fs::Permissions::from_mode(mode))?;
         }
         file.sync_all()?;
-        std::fs::rename(&temporary, path)?;
+        std::fs::rename(temporary, path)?;
         File::open(dir)?.sync_all()
     };
-    write().at("replace", path).inspect_err(|_| {
-        let _ = std::fs::remove_file(&temporary);
-    })
+    make_as_temporary(dir, &name, write).at("replace", path)
+}
+
+/// Makes something under a temporary name in `dir`. Another process that holds no lock either may take it for a killed
+/// run's and remove it: then once more.
+fn make_as_temporary(dir: &Path, name: &str, make: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    for _ in 0..100 {
+        let temporary = dir.join(unique_name_for(name));
+        match make(&temporary) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound && dir.is_dir() => {}
+            made => {
+                return made.inspect_err(|_| {
+                    let _ = std::fs::remove_file(&temporary);
+                });
+            }
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
 }
 
 /// Gives `bytes` a name of our own that nothing has, 0600 and on the disk: written in `tmp`, on the same file
@@ -347,11 +365,11 @@ pub fn point(link: &Path, target: &Path) -> Result<()> {
     if leads_there() || std::os::unix::fs::symlink(target, link).is_ok() || leads_there() {
         return Ok(());
     }
-    let temporary = link.with_file_name(unique_name());
-    std::os::unix::fs::symlink(target, &temporary).at("create", &temporary)?;
-    std::fs::rename(&temporary, link).at("replace", link).inspect_err(|_| {
-        let _ = std::fs::remove_file(&temporary);
-    })
+    let make = |temporary: &Path| {
+        std::os::unix::fs::symlink(target, temporary)?;
+        std::fs::rename(temporary, link)
+    };
+    make_as_temporary(link.parent().unwrap_or(Path::new(".")), "", make).at("replace", link)
 }
 
 /// Gives a file a second name; fails when that name is taken.
@@ -425,6 +443,26 @@ mod tests {
         replace(&path, b"private", Some(PRIVATE)).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(list(dir.path()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn replace_without_a_lock_never_fails() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, link) = (dir.path().join("f"), dir.path().join("link"));
+        std::thread::scope(|scope| {
+            let replace_often = |n: usize| {
+                for i in 0..100 {
+                    replace(&path, n.to_string().as_bytes(), None).unwrap();
+                    point(&link, Path::new(&format!("{n}-{i}"))).unwrap();
+                    sweep_temporaries(dir.path()).unwrap();
+                }
+            };
+            for n in 0..4 {
+                scope.spawn(move || replace_often(n));
+            }
+        });
+        assert_eq!(std::fs::read(&path).unwrap().len(), 1);
+        assert_eq!(list(dir.path()).unwrap().len(), 2);
     }
 
     #[test]

@@ -10,7 +10,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::fs::{
     AtFlags, Mode, OFlags, RenameFlags, fchmod, linkat, openat, readlinkat, renameat, renameat_with, statat, symlinkat,
@@ -31,9 +30,6 @@ use crate::text::shell_word;
 /// The beginning of each of our temporary names; nobody else may use it. It is listed in `info/exclude` if temporary
 /// files must be in a worktree.
 pub const RESERVED: &str = ".shopfloor-tmp-";
-
-/// A temporary file that is older than this is no longer being written.
-const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
 /// The staging area of one worktree; its user holds the worktree's lock.
 #[derive(Debug)]
@@ -198,7 +194,7 @@ impl Staging {
 }
 
 fn sweep(dir: &Path, is_shared: bool) -> Result<()> {
-    if is_shared { super::sweep_old(dir, LEFT_BEHIND) } else { super::sweep(dir, RESERVED) }
+    if is_shared { super::sweep_old_temporaries(dir) } else { super::sweep(dir, RESERVED) }
 }
 
 fn create(path: &Path, mode: Option<u32>) -> io::Result<File> {

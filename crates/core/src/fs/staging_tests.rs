@@ -1,5 +1,6 @@
 //! Staging on a real file system.
 
+use super::super::LEFT_BEHIND;
 use super::*;
 
 struct Target {

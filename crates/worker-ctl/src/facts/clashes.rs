@@ -123,7 +123,7 @@ fn merge(ctx: &Context<'_>, base: &str, pairs: &[&Pair]) -> Result<BTreeMap<Stri
     let mut left: Vec<String> =
         pairs.iter().map(|(_, commits)| commits.join(" ")).collect::<BTreeSet<_>>().into_iter().collect();
     // The merges write objects that nobody needs; what a kill left of them goes, too.
-    fs::sweep_temporaries(&ctx.root.path.join("locks"))?;
+    fs::sweep_old_temporaries(&ctx.root.path.join("locks"))?;
     let objects = ctx.root.path.join("locks").join(fs::unique_name());
     while !left.is_empty() {
         fs::create_private_dir(&objects)?;

@@ -235,10 +235,11 @@ pub fn is_queued(pid: u32) -> bool {
     !Path::new("/proc/locks").exists() || locks.lines().any(is_its)
 }
 
-/// A command that keeps running, with its output in a file. It ends with the test.
+/// A command that keeps running, with its output in files. It ends with the test, which shows what it said if it fails.
 pub struct Staying {
     child: Child,
     out: PathBuf,
+    errors: PathBuf,
 }
 
 impl Staying {
@@ -246,8 +247,10 @@ impl Staying {
         let world = floor.root.world;
         let out = world.home(&args.join(" "));
         let mut command = world.command(world.path("bin/worker-ctl"));
-        command.args(args).current_dir(&floor.root.path).stdout(File::create(&out).unwrap()).stderr(Stdio::null());
-        Staying { child: command.spawn().unwrap(), out }
+        let errors = out.with_extension("stderr");
+        command.args(args).current_dir(&floor.root.path);
+        command.stdout(File::create(&out).unwrap()).stderr(File::create(&errors).unwrap());
+        Staying { child: command.spawn().unwrap(), out, errors }
     }
 
     pub fn out(&self) -> String {
@@ -262,8 +265,13 @@ impl Staying {
 
 impl Drop for Staying {
     fn drop(&mut self) {
+        let ended = self.child.try_wait();
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if std::thread::panicking() {
+            let errors = std::fs::read_to_string(&self.errors).unwrap_or_default();
+            eprintln!("{}: {ended:?}\n{errors}", self.out.display());
+        }
     }
 }
 
