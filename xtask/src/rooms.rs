@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const CORE: &[&[&str]] = &[
     &["text", "path", "hash", "env", "error", "time", "agents", "slug", "sys"],
     &["proc", "fs", "lock", "written_files", "known_dirs", "child_env"],
-    &["git", "config", "approval", "hook_manager", "git_hook", "pre_remove", "folder_trust", "sandbox"],
+    &["git", "config", "approval", "hook_manager", "git_hook", "pre_remove", "folder_trust", "forge", "sandbox"],
     &["ui", "board", "args", "doctor", "hook_subcommand"],
     &["lib"],
 ];

@@ -2,7 +2,7 @@
 //! approvals, hooks, terminal) and nothing about their own subjects.
 //!
 //! Rooms import downwards only: `text path hash env error time agents slug sys` ← `proc fs lock written_files known_dirs
-//! child_env` ← `git config approval hook_manager git_hook pre_remove folder_trust
+//! child_env` ← `git config approval hook_manager git_hook pre_remove folder_trust forge
 //! sandbox` ← `ui board args doctor
 //! hook_subcommand`. `cargo xtask tidy` holds them to it.
 
@@ -27,6 +27,7 @@ pub mod written_files;
 pub mod approval;
 pub mod config;
 pub mod folder_trust;
+pub mod forge;
 pub mod git;
 pub mod git_hook;
 pub mod hook_manager;

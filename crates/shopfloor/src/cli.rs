@@ -29,7 +29,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    New(new::Args),
+    New(Box<new::Args>),
     /// Make an agent of a worktree that is there already: PATH
     ///
     /// Options: --target BRANCH, --land squash|commits, --agent NAME, --model NAME, --ask, --yolo,
@@ -71,16 +71,23 @@ pub enum Command {
     /// With --pin it counts as reviewed without a terminal, too.
     #[command(alias = "diff", after_help = "Example:\n  shopfloor review feature-a")]
     Review(Words),
-    /// Send reviewed work back with the changes you want: [NAME] TEXT
+    /// Send reviewed work back with the changes you want: [NAME] TEXT, or NAME --from-request [--all-authors] [--yes]
     ///
-    /// Without NAME it goes to the agent that was reviewed last.
+    /// Without NAME it goes to the agent that was reviewed last. With --from-request, it is what reviewers of its request say
+    /// in threads that are not resolved.
     #[command(alias = "reject", after_help = "Example:\n  shopfloor back feature-a 'Handle errors of the API call'")]
     Back(Words),
-    /// Land an agent's work: [NAME] [--message TEXT] [--land squash|commits] [--force] [--no-check] [--yes]
+    /// Land an agent's work: [NAME] [--message TEXT] [--land squash|commits] [--force] [--no-check] [--push]
+    /// [--yes]
     ///
     /// Without NAME it is the work that was reviewed last. A worktree that is no agent's yet becomes one first.
     #[command(aliases = ["accept", "merge"], after_help = "Example:\n  shopfloor land feature-a")]
     Land(Words),
+    /// Push an agent's work and make a request for it on the forge: NAME [--draft] [--title TEXT] [--yes]
+    ///
+    /// Shows what goes where, and asks once. Your own `gh` or `glab` makes the request.
+    #[command(after_help = "Example:\n  shopfloor request feature-a")]
+    Request(Words),
     #[command(aliases = ["done", "remove"])]
     Rm(rm::Args),
     /// End agents' programs and keep their tasks: [NAME...] [--force]
@@ -107,8 +114,9 @@ fn names(env: &Env) -> Result<Vec<String>> {
 
 impl CommandLine for Cli {
     fn completed() -> &'static [CompletedArgument] {
-        const VERBS: &[&str] =
-            &["attach", "send", "answer", "peek", "wait", "review", "back", "land", "stop", "resume", "start"];
+        const VERBS: &[&str] = &[
+            "attach", "send", "answer", "peek", "wait", "review", "back", "land", "stop", "resume", "start", "request",
+        ];
         &[
             (&["go"], "name", names),
             (&["rm"], "names", names),

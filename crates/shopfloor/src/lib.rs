@@ -40,7 +40,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let common = &cli.common;
     let command = match cli.command {
         Some(command) => command,
-        None if commands::is_set_up(env)? => Command::Status(commands::status::Args { watch: false }),
+        None if commands::is_set_up(env)? => Command::Status(commands::status::Args { watch: false, requests: false }),
         None => {
             ui.answer(command().render_help().to_string().as_bytes());
             return Ok(Exit::Done);
@@ -58,21 +58,19 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Peek(args) => {
             worker_commands::run(ui, env, common, verb("peek", "peek", Whom::One, "--lines"), &args.words)
         }
-        Command::Wait(args) => worker_commands::run(
-            ui,
-            env,
-            common,
-            verb("wait", "wait", Whom::Several, "--all --any --for --timeout"),
-            &args.words,
-        ),
+        Command::Wait(args) => {
+            let wait = verb("wait", "wait", Whom::Several, "--all --any --for --timeout");
+            worker_commands::run(ui, env, common, wait, &args.words)
+        }
         Command::Review(args) => worker_commands::review(ui, env, common, args.words),
         Command::Back(args) => worker_commands::back(ui, env, common, &args.words),
         Command::Land(args) => {
-            let land = Verb {
-                adopts: Adopts::AsMade,
-                ..verb("land", "accept", Whom::Perhaps, "--message --land --force --no-check")
-            };
-            worker_commands::run(ui, env, common, land, &args.words)
+            let land = verb("land", "accept", Whom::Perhaps, "--message --land --force --no-check --push");
+            worker_commands::run(ui, env, common, Verb { adopts: Adopts::AsMade, ..land }, &args.words)
+        }
+        Command::Request(args) => {
+            let request = verb("request", "request", Whom::One, "--draft --title");
+            worker_commands::run(ui, env, common, Verb { adopts: Adopts::Own, ..request }, &args.words)
         }
         Command::Stop(args) => {
             worker_commands::run(ui, env, common, verb("stop", "down", Whom::Several, "--force"), &args.words)

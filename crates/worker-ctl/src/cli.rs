@@ -11,7 +11,7 @@ use shopfloor_core::error::Result;
 use crate::apply::sandbox;
 use crate::commands::{
     accept, add, answer, attach, check, clashes, deinit, doctor, down, events, hook, init, login, message, nuke,
-    patrol, peek, queue, rebase, reject, reset, resume, review, root, run_in_sandbox, start, status, up, wait,
+    patrol, peek, queue, rebase, reject, request, reset, resume, review, root, run_in_sandbox, start, status, up, wait,
 };
 use crate::root::WorkerRoot;
 use crate::settings::RootSettings;
@@ -162,6 +162,13 @@ pub enum Command {
     /// the conflict.
     #[command(after_help = "Example:\n  worker-ctl accept adam")]
     Accept(accept::Args),
+    /// Push a worker's work to your remote and make a request for it on the forge, by your own `gh` or `glab`
+    ///
+    /// Shows what goes where, and asks once. With a request that is open already, it only pushes. Exits with 1 if the work
+    /// cannot be pushed as it is, with 3 if nobody can be asked, and with 4 if it was pushed and no request was made; then
+    /// the same command goes on.
+    #[command(after_help = "Example:\n  worker-ctl request adam --draft")]
+    Request(request::Args),
     /// Rebase a worker's work onto the default branch; on a conflict, ask the worker to resolve it
     ///
     /// Exits with 1 if the work conflicts, or cannot be rebased as it is.

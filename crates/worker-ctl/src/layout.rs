@@ -166,6 +166,11 @@ pub fn clashes(root: &Path) -> PathBuf {
     root.join("clashes.json")
 }
 
+/// What the forge said last.
+pub fn requests(root: &Path) -> PathBuf {
+    root.join("requests.json")
+}
+
 pub fn events(root: &Path) -> PathBuf {
     root.join("logs/events.jsonl")
 }

@@ -29,6 +29,7 @@ mod menu;
 mod notify_person;
 mod poll;
 mod program_config;
+mod requests;
 mod root;
 mod session_file;
 mod settings;
@@ -76,6 +77,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Status(args) => commands::status::run(&ctx()?, args),
         Command::Start(args) => commands::start::run(&ctx()?, args),
         Command::Queue(args) => commands::queue::run(&ctx()?, args),
+        Command::Request(args) => commands::request::run(&ctx()?, args),
         Command::Clashes(args) => commands::clashes::run(&ctx()?, args),
         Command::Cost => commands::cost::run(&ctx()?),
         Command::Check(args) => commands::check::run(&ctx()?, args),

@@ -162,6 +162,9 @@ pub struct Worker {
     /// None for a worker in the root's clone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<Adopted>,
+    /// The commit of its branch that a request has pushed. From then on others have the branch, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pushed: Option<String>,
     /// Keys that a later version added.
     #[serde(flatten)]
     pub more: Map<String, Value>,

@@ -3,6 +3,7 @@
 pub mod doctor;
 pub mod go;
 pub mod new;
+mod new_from_forge;
 pub mod rm;
 pub mod setup;
 pub mod shell_init;

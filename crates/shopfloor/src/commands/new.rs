@@ -14,6 +14,7 @@ use shopfloor_core::sandbox;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
+use crate::commands::new_from_forge::prepare;
 use crate::commands::worker_commands::here;
 use crate::commands::{pass_on, words_for};
 use crate::facts::repository::{self, Repository};
@@ -24,12 +25,12 @@ use crate::plan::rows::named;
 ///
 /// Prints the path of the worktree. Without a task, or with a command after `--`, no agent is started: `shopfloor start
 /// NAME TASK` does that. If it was killed half way, the same command with the same task goes on.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 #[command(
-    after_help = "Example:\n  shopfloor new feature-a 'Write the parser'\n  shopfloor new feature-b -- make test"
+    after_help = "Example:\n  shopfloor new feature-a 'Write the parser'\n  shopfloor new feature-b -- make test\n  shopfloor new pr:12 'Make its tests pass'"
 )]
 pub struct Args {
-    /// The name of the agent
+    /// The name of the agent; or `pr:12`, `mr:12`, `issue:34` or the address of one, which your own `gh` or `glab` reads
     pub name: String,
     /// The task of the agent
     #[arg(value_name = "TASK", conflicts_with_all = ["task", "task_file"])]
@@ -74,6 +75,17 @@ pub struct Args {
     /// Let the program ask nobody
     #[arg(long)]
     pub yolo: bool,
+    /// Run the set-up commands also for a request from a fork, once you have seen what it changes, and for an issue
+    #[arg(long)]
+    pub setup: bool,
+    /// Do not ask about what others wrote: an issue, or with --setup the changes of a fork
+    #[arg(long)]
+    pub yes: bool,
+    /// The branch that the work lands on, and whether others wrote what it begins with.
+    #[arg(skip)]
+    pub target: Option<String>,
+    #[arg(skip)]
+    pub is_untrusted: bool,
     /// Fill the submodules as well
     #[arg(long)]
     pub submodules: bool,
@@ -103,6 +115,8 @@ fn launcher(env: &Env) -> Result<Option<&'static str>> {
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let task = task(ui, env, args)?;
+    let Some((args, task)) = prepare(ui, env, common, (args, task), &repository)? else { return Ok(Exit::Done) };
+    let args = &args;
     let checked_out = repository.git.branch(&repository.repo)?;
     if args.name == "main" || checked_out.as_ref() == Some(&args.name) {
         return Err(Failure::usage(format!("`{}` is what the main checkout is called", printable(&args.name)))
@@ -112,10 +126,51 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     if args.clone {
         return in_clone(ui, env, common, args, task.as_deref());
     }
+    let mut words = words(env, args, &task, &repository)?;
+    let text = task.as_deref();
+    if args.cmd.is_empty() && !args.launch && !common.dry_run && (task.is_some() || args.target.is_some()) {
+        let has_begun = text.map_or(Ok(false), |task| began(env, &args.name, task));
+        if args.if_exists.is_none() && has_begun? {
+            words.push("--if-exists=return".to_owned());
+        }
+        words.push(args.name.clone());
+        return begin(ui, env, common, args, (text, words));
+    }
+    words.push(args.name.clone());
+    if !args.cmd.is_empty() {
+        if task.is_some() && !common.dry_run {
+            ui.note("the command has to read the task itself: `SHOPFLOOR_TASK_FILE` names its file");
+        }
+        words.push("--".to_owned());
+        words.extend(args.cmd.iter().cloned());
+    }
+    let exit = pass_on(ui, &for_worktree(env, args), common, "worktree-spawn", words)?;
+    let is_bare = task.is_none() && args.cmd.is_empty() && !args.launch && args.if_exists.is_none();
+    if is_bare && exit.code() == 0 && !common.dry_run && !common.json {
+        let name = shell_word(args.name.as_ref());
+        ui.note(format!("no agent was started, because it has no task: `shopfloor start {name} TASK`"));
+    }
+    if common.dry_run && task.is_some() && !args.launch && !common.json && exit.code() == 0 {
+        ui.line("would start an agent there with its task");
+    }
+    Ok(exit)
+}
+
+/// The environment in which the worktree is made. Of what others wrote nothing runs before a person has seen it.
+fn for_worktree(env: &Env, args: &Args) -> Env {
+    let mut env = env.clone();
+    if args.is_untrusted && !args.setup {
+        env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
+    }
+    env
+}
+
+/// The words of worktree-spawn that make the worktree, without its name.
+fn words(env: &Env, args: &Args, task: &Option<String>, repository: &Repository) -> Result<Vec<String>> {
     let mut words = vec!["subtree".to_owned()];
-    words.extend(base(env, &repository)?.map(|base| format!("--base-dir={base}")));
+    words.extend(base(env, repository)?.map(|base| format!("--base-dir={base}")));
     for (flag, value) in [
-        ("--task", &task),
+        ("--task", task),
         ("--from", &args.from),
         ("--branch", &args.branch),
         ("--agent", &args.agent),
@@ -134,32 +189,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     if args.launch {
         words.extend(launcher(env)?.map(|name| ["--launcher".to_owned(), name.to_owned()]).into_iter().flatten());
     }
-    let starts = task.as_ref().filter(|_| args.cmd.is_empty() && !args.launch && !common.dry_run);
-    if let Some(task) = starts {
-        if args.if_exists.is_none() && began(env, &args.name, task)? {
-            words.push("--if-exists=return".to_owned());
-        }
-        words.push(args.name.clone());
-        return begin(ui, env, common, args, (task, words));
-    }
-    words.push(args.name.clone());
-    if !args.cmd.is_empty() {
-        if task.is_some() && !common.dry_run {
-            ui.note("the command has to read the task itself: `SHOPFLOOR_TASK_FILE` names its file");
-        }
-        words.push("--".to_owned());
-        words.extend(args.cmd.iter().cloned());
-    }
-    let exit = pass_on(ui, env, common, "worktree-spawn", words)?;
-    let is_bare = task.is_none() && args.cmd.is_empty() && !args.launch && args.if_exists.is_none();
-    if is_bare && exit.code() == 0 && !common.dry_run && !common.json {
-        let name = shell_word(args.name.as_ref());
-        ui.note(format!("no agent was started, because it has no task: `shopfloor start {name} TASK`"));
-    }
-    if common.dry_run && task.is_some() && !args.launch && !common.json && exit.code() == 0 {
-        ui.line("would start an agent there with its task");
-    }
-    Ok(exit)
+    Ok(words)
 }
 
 /// Exit 2 if what is to be contained is missing, or a sandbox.
@@ -258,15 +288,16 @@ fn began(env: &Env, name: &str, task: &str) -> Result<bool> {
 }
 
 /// Makes the worktree, an agent of it, starts its program and gives it its task. What is done already stays.
-fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (&str, Vec<String>)) -> Result<Exit> {
-    let made = quietly(ui, env, &words_for(common, "worktree-spawn", words))?;
+fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (Option<&str>, Vec<String>)) -> Result<Exit> {
+    let made = quietly(ui, &for_worktree(env, args), &words_for(common, "worktree-spawn", words))?;
     if made.status.code() != 0 {
         ui.answer(made.text.as_bytes());
         return Ok(exit_of(&made));
     }
     let answer = |record: &Value| record["path"].as_str().map(PathBuf::from);
     let path = made.records.iter().find_map(answer).unwrap_or_else(|| made.text.trim_end_matches('\n').into());
-    let (name, lacks) = (printable(&args.name), missing_program(env, args)?);
+    let lacks = if task.is_some() { missing_program(env, args)? } else { None };
+    let name = printable(&args.name);
     if let Some(lacks) = lacks {
         ui.warn(format!(
             "no agent was started for {name}: {lacks} is not on the PATH; once it is, the same command goes on"
@@ -280,11 +311,12 @@ fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (&str,
 }
 
 /// Makes a worker of the worktree, starts it and gives it its task. Returns the exit of the step that failed.
-fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (&str, &Path)) -> Result<Option<Exit>> {
+fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (Option<&str>, &Path)) -> Result<Option<Exit>> {
     let there = &env.at(path)?;
     let mut add = ["worker-ctl", "add", "--worktree", "."].map(str::to_owned).to_vec();
     add.extend(agent(env, args)?.map(|agent| format!("--agent={agent}")));
     add.extend(runner(args));
+    add.extend(args.target.iter().map(|target| format!("--target={target}")));
     let flags = [(args.yolo, "--yolo"), (args.ask, "--ask")];
     add.extend(flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag.to_owned()));
     if worker_at(there, path)?.is_none() {
@@ -294,7 +326,7 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (&str, &Path)) -> Result
         }
     }
     let Some(worker) = worker_at(there, path)? else { return Err(Failure::failed("the worktree has no agent")) };
-    give(ui, there, &worker, task)
+    task.map_or(Ok(None), |task| give(ui, there, &worker, task))
 }
 
 /// The option of `worker-ctl add` for what runs the program.

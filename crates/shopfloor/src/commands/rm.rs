@@ -5,13 +5,15 @@ use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::git::require_plain_ref;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::commands::pass_on;
 use crate::commands::shell_init::FUNCTION;
 use crate::commands::worker_commands::{here, require};
-use crate::facts::repository;
+use crate::facts::overview;
+use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::ask;
 use crate::plan::rows::{POOL, Row};
 
@@ -23,14 +25,67 @@ use crate::plan::rows::{POOL, Row};
 #[command(after_help = "Example:\n  shopfloor rm feature-a")]
 pub struct Args {
     /// The agents: names, ids or branches
-    #[arg(required = true, value_name = "NAME")]
+    #[arg(required_unless_present = "merged", value_name = "NAME")]
     pub names: Vec<String>,
+    /// All agents whose requests were merged on the forge, as your own `gh` or `glab` tells
+    #[arg(long, conflicts_with_all = ["names", "force"])]
+    pub merged: bool,
     /// Remove them all the same, and keep what would be lost under a ref
     #[arg(long)]
     pub force: bool,
 }
 
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
+    if args.merged { merged(ui, env, common) } else { remove(ui, env, common, args) }
+}
+
+/// Takes in what was merged on the forge, and removes the agents that have nothing else.
+fn merged(ui: &Ui, env: &Env, common: &Common) -> Result<Exit> {
+    let there = env.at(&repository::find_near(env)?.main)?;
+    overview::ask_forge(&there)?;
+    let is_merged = |row: &Row| row.request.as_ref().is_some_and(|request| request["state"] == "merged");
+    let mut exit = Exit::Done;
+    for row in here(env)?.iter().filter(|row| is_merged(row) && row.task.as_deref() == Some("needs_review")) {
+        let Some(worker) = &row.worker else { continue };
+        if common.dry_run {
+            ui.line(format!("would take in the request of {}", printable(&row.name)));
+            would_remove(ui, row);
+            continue;
+        }
+        let taken = ask(&there, &["worker-ctl", "accept", "--merged", worker])?;
+        if let Some(why) = taken.failure() {
+            ui.warn(format!("{} stays: {why}", printable(&row.name)));
+            exit = Exit::No;
+        }
+    }
+    let rows = here(env)?;
+    let over: Vec<&Row> = rows.iter().filter(|row| is_merged(row) && row.task.as_deref() == Some("idle")).collect();
+    if over.is_empty() {
+        ui.nothing_to_do();
+        return Ok(exit);
+    }
+    let names = over.iter().map(|row| row.worker.clone().unwrap_or_else(|| row.name.clone())).collect();
+    let removed = remove(ui, env, common, &Args { names, merged: false, force: false })?;
+    if removed.code() == 0 && !common.dry_run {
+        over.iter().try_for_each(|row| delete_branch(&there, row))?;
+    }
+    Ok(if exit.code() == 0 { removed } else { exit })
+}
+
+/// Deletes the branch of a removed agent if it is where it was when its request was merged. A ref of ours keeps the commit.
+fn delete_branch(env: &Env, row: &Row) -> Result<()> {
+    let (Some(branch), Some(tip)) = (&row.branch, &row.landed) else { return Ok(()) };
+    let Repository { git, repo, .. } = repository::find(env)?;
+    let (git, name) = (git.common(&repo.common_dir)?, format!("refs/heads/{branch}"));
+    require_plain_ref(&repo.common_dir, &name)?;
+    let deleted = git.cmd(&repo.common_dir).args(["update-ref", "--no-deref", "-d", &name, tip]).capture()?;
+    if deleted.status.success() {
+        git.cmd(&repo.common_dir).args(["config", "--remove-section", &format!("branch.{branch}")]).capture()?;
+    }
+    Ok(())
+}
+
+fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let main = repository::find_near(env)?.main;
     let rows = here(env)?;
     // All are looked at before the first is removed.

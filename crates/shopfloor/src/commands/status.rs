@@ -31,12 +31,18 @@ pub struct Args {
     /// Keep showing the table until interrupted
     #[arg(long)]
     pub watch: bool,
+    /// Ask the forge about requests first, by your own `gh` or `glab`
+    #[arg(long)]
+    pub requests: bool,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let repository = repository::find_near(env)?;
     let env = env.at(&repository.main)?;
     let here = repository.main.to_string_lossy();
+    if args.requests {
+        overview::ask_forge(&env)?;
+    }
     if !args.watch {
         let overview = overview::read(&env)?;
         overview.problems.iter().for_each(|problem| ui.warn(problem));

@@ -109,13 +109,15 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     let is_all = verb.whom == Whom::Several && names == 0 && !words.iter().any(|word| *word == "--all");
     all.extend((is_all && verb.command != "down").then(|| "--all".to_owned()));
     all.extend(words[names..].iter().map(|word| (*word).clone()));
-    all.extend((is_yes && verb.command == "accept").then(|| "--yes".to_owned()));
+    let asks = ["accept", "request"].contains(&verb.command);
+    all.extend((is_yes && asks).then(|| "--yes".to_owned()));
     pass_on(ui, env, common, TOOL, all)
 }
 
 /// The same words with the flags that stand before the names behind them.
 fn names_first(words: &[String]) -> Vec<String> {
-    const FLAGS: [&str; 8] = ["--force", "--no-check", "--yes", "-n", "--dry-run", "--json", "--all", "--any"];
+    const FLAGS: [&str; 9] =
+        ["--force", "--no-check", "--push", "--yes", "-n", "--dry-run", "--json", "--all", "--any"];
     let flags = words.iter().take_while(|word| FLAGS.contains(&word.as_str())).count();
     [&words[flags..], &words[..flags]].concat()
 }
@@ -325,13 +327,19 @@ pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exi
 
 /// `back`: sends reviewed work back. A name alone is no text.
 pub fn back(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
-    let verb = Verb { name: "back", command: "reject", whom: Whom::One, options: "--force", adopts: Adopts::None };
+    const OPTIONS: &str = "--force --from-request --all-authors";
+    let verb = Verb { name: "back", command: "reject", whom: Whom::One, options: OPTIONS, adopts: Adopts::None };
     refuse_unknown(verb, words)?;
-    let (options, texts): (Vec<String>, Vec<String>) =
-        words.iter().cloned().partition(|word| ["--force", "--yes", "--json", "-n", "--dry-run"].contains(&&**word));
-    let mut all =
-        [vec!["reject".to_owned()], options.iter().filter(|option| *option != "--yes").cloned().collect()].concat();
+    let is_option = |word: &String| {
+        ["--yes", "--json", "-n", "--dry-run"].contains(&word.as_str())
+            || OPTIONS.split(' ').any(|option| option == word)
+    };
+    let (options, texts): (Vec<String>, Vec<String>) = words.iter().cloned().partition(is_option);
+    let is_request = options.iter().any(|option| option == "--from-request");
+    let passed = options.iter().filter(|option| is_request || *option != "--yes").cloned();
+    let mut all: Vec<String> = std::iter::once("reject".to_owned()).chain(passed).collect();
     match &texts[..] {
+        [name] if is_request => all.push(worker(ui, env, require(&here(env)?, name)?, false)?),
         [] => return Err(Failure::usage("the agent is missing").hint("name one: `shopfloor status` lists them")),
         [only] if !named(&here(env)?, only).is_empty() => {
             return Err(Failure::usage(format!("what is {} to change?", printable(only)))

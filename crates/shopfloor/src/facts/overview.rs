@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
+use shopfloor_core::forge::FORGE;
 use shopfloor_core::proc::map_parallel;
 
 use super::run_tool::ask;
@@ -36,6 +37,17 @@ pub fn places(env: &Env) -> Result<Overview> {
 pub fn has_nothing(env: &Env, worktree: &str) -> Result<bool> {
     let listed = ask(env, &["worktree-spawn", "list", "--status", "--stat"])?.records;
     Ok(listed.iter().any(|record| record["worktree"] == worktree && record["ahead"] == 0 && record["dirty"] == false))
+}
+
+/// Lets worker-ctl ask the forge about requests.
+pub fn ask_forge(env: &Env) -> Result<()> {
+    let asked = ask(env, &["worker-ctl", "status", "--requests"])?;
+    match asked.failure() {
+        Some(why) if !asked.is_unused() => {
+            Err(FORGE.failure(why).hint("run `worker-ctl status --requests`, which says more"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Asks all tools at once.

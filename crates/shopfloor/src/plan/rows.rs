@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::board::{BoardRow, Need, Standing};
 use shopfloor_core::slug::slug;
+use shopfloor_core::text::printable;
 
 use crate::facts::overview::Overview;
 
@@ -54,6 +55,11 @@ pub struct Row {
     /// How many commits its branch has that the one on which its work lands lacks, and the other way round.
     pub ahead: Option<u64>,
     pub behind: Option<u64>,
+    /// The request of its branch, as the forge told it last.
+    pub request: Option<Value>,
+    /// The commit of its branch that has landed as another one.
+    #[serde(skip)]
+    pub landed: Option<String>,
     /// What a person reads on the board, of a worker's record.
     #[serde(skip)]
     pub told: Told,
@@ -81,9 +87,13 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
             [row] => {
                 // A worktree that a person made is called like its branch until it has a worker.
                 let name = if row.kind == "root" || !row.is_known { worker.name } else { row.name.clone() };
-                let Row { worker, branch, task, activity, waits_for, alive, ahead, behind, told, .. } = worker;
+                let Row {
+                    worker, branch, task, activity, waits_for, alive, ahead, behind, told, request, landed, ..
+                } = worker;
                 let counts = (ahead.or(row.ahead), behind.or(row.behind));
-                **row = Row { name, worker, branch, task, activity, waits_for, alive, told, ..std::mem::take(*row) };
+                let merged =
+                    Row { name, worker, branch, task, activity, waits_for, alive, told, ..std::mem::take(*row) };
+                **row = Row { request, landed, ..merged };
                 (row.ahead, row.behind) = counts;
             }
             _ => rows.push(worker),
@@ -160,6 +170,8 @@ fn worker_row(record: &Value) -> Row {
         waits_for: need.map(Need::verb),
         is_known: true,
         told,
+        request: Some(record["request"].clone()).filter(|request| request.is_object()),
+        landed: text(record, "landed"),
         ..row(record)
     }
 }
@@ -316,6 +328,11 @@ fn changes(row: &Row) -> String {
     changes.extend(counts);
     changes.extend(is_merged.then(|| "merged".to_owned()));
     changes.extend((row.dirty == Some(true)).then(|| "uncommitted".to_owned()));
+    changes.extend(row.request.as_ref().map(|request| {
+        let state = request["state"].as_str().unwrap_or_default();
+        let ci = request["ci"].as_str().filter(|ci| *ci == "failed").map_or("", |_| ", checks failed");
+        format!("request {} {}{ci}", request["number"], printable(state))
+    }));
     changes.join(", ")
 }
 

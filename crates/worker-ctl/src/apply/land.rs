@@ -184,7 +184,7 @@ fn close_without_commit(ctx: &Context<'_>, plan: Accept) -> Result<Landed> {
 
 fn ask_to_resolve(ctx: &Context<'_>, plan: &Accept, is_forced: bool) -> Result<Landed> {
     let worker = ctx.worker(&plan.name)?;
-    if ctx.repo.is_shared(&worker.branch)? {
+    if worker.pushed.is_some() || ctx.repo.is_shared(&worker.branch)? {
         return Err(ask_to_merge(ctx, &worker, plan, is_forced)?);
     }
     match rebase::ask_to_resolve(ctx, &worker, &plan.base, &plan.sha, is_forced)? {
@@ -200,7 +200,9 @@ fn ask_to_resolve(ctx: &Context<'_>, plan: &Accept, is_forced: bool) -> Result<L
 fn ask_to_merge(ctx: &Context<'_>, worker: &Worker, plan: &Accept, is_forced: bool) -> Result<Failure> {
     let (repo, Accept { name, sha, base, .. }) = (&ctx.repo, plan);
     let files = repo.conflicting_files(base, sha)?;
-    let text = prompt::merge(&repo.branch, &files);
+    let base_branch = repo.base();
+    let base_branch = ["refs/heads/", "refs/remotes/"].iter().find_map(|start| base_branch.strip_prefix(start));
+    let text = prompt::merge(base_branch.unwrap_or(&repo.branch), &files);
     let (base, patch) = (sha.clone(), repo.work_digest(sha)?);
     deliver::deliver(ctx, worker, &Input::Reject { base, patch, text: text.clone(), force: is_forced }, &text)?;
     Ok(failure::CONFLICT
@@ -220,7 +222,7 @@ pub fn keep_original(ctx: &Context<'_>, name: &str, landed: &str) -> Result<()> 
 
 /// Moves the worktree to the commit `at` in place, so that the agent keeps its directory, and makes the worker idle.
 /// If the worker has committed after `landed`, the worktree stays as it is.
-fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Result<()> {
+pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Result<()> {
     let worker = ctx.worker(name)?;
     let ctx = &ctx.of(&worker)?;
     let has_landed = worker.task == Task::NeedsReview && worker.work.commit_sha.as_deref() == Some(landed);
@@ -241,7 +243,11 @@ fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Result<(
     }
     ctx.update(|state| {
         state.last_reviewed.take_if(|last| last == name);
-        let adopted = state.workers.get_mut(name).and_then(|worker| worker.adopted.as_mut());
+        let worker = state.workers.get_mut(name);
+        let adopted = worker.and_then(|worker| {
+            worker.pushed = None;
+            worker.adopted.as_mut()
+        });
         if let Some(adopted) = adopted {
             if is_shared { landed } else { at }.clone_into(&mut adopted.began);
             adopted.landed = is_shared.then(|| LandedTip { tip: landed.to_owned(), commit: at.to_owned() });

@@ -9,6 +9,9 @@ use crate::program_config::{AgentTable, Variables};
 use crate::work_repo::PUSH_URL;
 use crate::worker::Worker;
 
+/// Where `gh` finds a person's login, besides their home.
+const FORGE_VARS: [&str; 3] = ["GH_TOKEN", "GITHUB_TOKEN", "GH_CONFIG_DIR"];
+
 /// Wires the program's hooks, and returns the argv and the variables to start it with. `resume` are the words that make
 /// it continue a conversation.
 pub fn launch(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, resume: Vec<String>) -> Result<Launch> {
@@ -22,7 +25,10 @@ pub fn launch(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, resume: Ve
     let mut argv = ctx.root.command(worker, agent, &words, &ctx.of(worker)?.repo.common);
     let after_program = argv.len().min(1);
     argv.splice(after_program..after_program, resume);
-    let mut variables: Variables = agent.env.clone().into_iter().collect();
+    // The person's login at a forge is not an agent's, unless the configuration says so.
+    let own = FORGE_VARS.map(|name| (name.to_owned(), String::new()));
+    let mut variables: Variables = own.into_iter().filter(|(name, _)| !agent.env.contains_key(name)).collect();
+    variables.extend(agent.env.clone());
     variables.extend(of_worker(ctx, worker).map(|(name, value)| (name.to_owned(), value)));
     variables.extend(wired);
     if is_contained {

@@ -15,6 +15,7 @@ pub mod launch_spec;
 pub mod new_worker;
 pub mod patrol;
 pub mod publish;
+pub mod push;
 pub mod rebase;
 pub mod recover;
 pub mod removal;

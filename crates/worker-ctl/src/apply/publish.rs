@@ -226,7 +226,7 @@ pub fn when_unlocked(cmd: &Cmd, at: &Path) -> Result<Output> {
 }
 
 /// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
-fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool> {
+pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool> {
     let branch = format!("refs/heads/{}", repo.branch);
     let now = || repo.commit(source, &branch);
     if now()?.as_deref() != Some(old) {

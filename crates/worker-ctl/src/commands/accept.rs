@@ -10,10 +10,14 @@ use shopfloor_core::ui::printable;
 
 use crate::apply::check;
 use crate::apply::land::{self, Checked, Landed};
-use crate::commands::{self, about, look};
+use crate::apply::push::{merged, push, take_in};
+use crate::commands::{self, about, look, require_person};
 use crate::context::Context;
+use crate::facts::request::{Own, Remote};
+use crate::facts::work_summary::commits;
 use crate::failure;
-use crate::plan::accept::refuse_unseen;
+use crate::plan::accept::{refuse_unseen, require_review};
+use crate::plan::request::require_one_place;
 use crate::worker::{LandAs, Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -36,6 +40,12 @@ pub struct Args {
     /// Land the work of an adopted worktree as one commit, or as its own [default: as `add` was told]
     #[arg(long, value_name = "HOW")]
     pub land: Option<LandAs>,
+    /// Only take in what was merged on the forge, and land nothing
+    #[arg(long, conflicts_with_all = ["push", "land", "message", "no_check"])]
+    pub merged: bool,
+    /// Push the branch afterwards, to the remote that is shown first
+    #[arg(long)]
+    pub push: bool,
 }
 
 /// The answer with `--json`.
@@ -48,21 +58,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     look(ctx)?;
     let worker = choose(ctx, args.worker.as_deref())?;
     let name = worker.name.clone();
-    // The front door promises more than a tool that scripts run. The commit about which a person was asked:
-    let mut asked = None;
-    if ctx.env.is_behind_front && !args.force {
-        refuse_unseen(&worker)?;
-        let is_seen = worker.task != Task::NeedsReview || worker.work.reviewed_patch.is_some();
-        let target = worker.target().unwrap_or(ctx.root.config.text("branch"));
-        if !is_seen && !ctx.ui.can_ask() && !ctx.is_dry {
-            refuse_agent(ctx, &name, target)?;
-        }
-        if !is_seen && ctx.ui.can_ask() && !ctx.is_dry {
-            let question = format!("Nobody has reviewed the work of {name}. Land it on {target} all the same?");
-            ctx.ui.require_yes(args.yes, &question, "nothing landed")?;
-            asked = worker.work.commit_sha;
-        }
+    if let Some(exit) = merged_there(ctx, args, &worker)? {
+        return Ok(exit);
     }
+    let asked = see_unreviewed(ctx, args, &worker)?;
     let lock = ctx.lock(&name)?;
     let worker = ctx.worker(&name)?;
     if ctx.env.is_behind_front && !args.force {
@@ -73,6 +72,79 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         }
     }
     let ctx = &ctx.of(&worker)?;
+    require_way(args, &worker)?;
+    if let Task::Rebasing { pre_sha, .. } = &worker.task {
+        // The worker was asked to resolve the conflicts earlier, when the default branch moved on.
+        return Ok(print_answer(ctx, &worker, pre_sha, &Landed::Rebasing(worker.work.conflicted.clone())));
+    }
+    if let Some(new) = finished.get(&name).filter(|_| worker.task == Task::Idle) {
+        return Ok(print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
+    }
+    if ctx.is_dry {
+        return dry_run(ctx, &name, args);
+    }
+    drop(lock);
+    let checked = check_first(ctx, &worker, args)?;
+    let (pushed, asked) = match args.push {
+        true => (Some(see_push(ctx, &worker, args)?), worker.work.commit_sha.clone()),
+        false => (None, asked),
+    };
+    let _lock = ctx.lock(&name)?;
+    if asked.is_some() && ctx.worker(&name)?.work.commit_sha != asked {
+        return Err(changed_meanwhile(&name));
+    }
+    let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land), &checked)?;
+    let exit = print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed);
+    if let (Some(pushed), Landed::Accepted(new)) = (pushed, &landed) {
+        push_landed(ctx, &pushed, new)?;
+    }
+    Ok(exit)
+}
+
+/// Takes in the worker's request if it was merged on the forge.
+fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Option<Exit>> {
+    let (ctx, name) = (&ctx.of(worker)?, &worker.name);
+    let Some((forge, request)) = merged(ctx, worker)? else {
+        return match args.merged {
+            true => Err(failure::WRONG_STATE
+                .failure(format!("no request of {name} was merged that was not taken in yet"))
+                .hint("`worker-ctl status --requests` shows the requests")),
+            false => Ok(None),
+        };
+    };
+    let _lock = ctx.lock(name)?;
+    if ctx.worker(name)?.work.commit_sha != worker.work.commit_sha {
+        return Err(changed_meanwhile(name));
+    }
+    let new = take_in(ctx, name, &forge)?;
+    ctx.ui.note(format!("request {} of {name} was merged into {}", request.number, ctx.repo.branch));
+    Ok(Some(print_answer(ctx, worker, &new, &Landed::NothingToMerge(new.clone()))))
+}
+
+/// The front door promises more than a tool that scripts run: it asks about work that nobody has reviewed. Returns the commit
+/// about which a person was asked.
+fn see_unreviewed(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Option<String>> {
+    if !ctx.env.is_behind_front || args.force {
+        return Ok(None);
+    }
+    refuse_unseen(worker)?;
+    let is_seen = worker.task != Task::NeedsReview || worker.work.reviewed_patch.is_some();
+    if is_seen || ctx.is_dry {
+        return Ok(None);
+    }
+    let (name, target) = (&worker.name, worker.target().unwrap_or(ctx.root.config.text("branch")));
+    if !ctx.ui.can_ask() {
+        refuse_agent(ctx, name, target)?;
+        return Ok(None);
+    }
+    let question = format!("Nobody has reviewed the work of {name}. Land it on {target} all the same?");
+    ctx.ui.require_yes(args.yes, &question, "nothing landed")?;
+    Ok(worker.work.commit_sha.clone())
+}
+
+/// Exit 2 if the work cannot land in the way that the arguments name.
+fn require_way(args: &Args, worker: &Worker) -> Result<()> {
+    let name = &worker.name;
     let lands_commits = args.land.unwrap_or(worker.land()) == LandAs::Commits;
     if worker.adopted.is_none() && lands_commits {
         return Err(Failure::usage(format!("the work of {name}, in the root's clone, lands as one commit"))
@@ -88,24 +160,54 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return Err(Failure::usage("commits that land as they are keep their messages")
             .hint("leave `--message` out, or use `--land squash`"));
     }
-    if let Task::Rebasing { pre_sha, .. } = &worker.task {
-        // The worker was asked to resolve the conflicts earlier, when the default branch moved on.
-        return Ok(print_answer(ctx, &worker, pre_sha, &Landed::Rebasing(worker.work.conflicted.clone())));
+    Ok(())
+}
+
+/// What a person has agreed to push.
+struct SeenPush {
+    own: Own,
+    remote: Remote,
+    /// The branch's commit when they were asked, and how many commits land.
+    base: String,
+    count: usize,
+}
+
+/// Shows what would be pushed to which remote, and asks.
+fn see_push(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<SeenPush> {
+    let (own, branch) = (Own::of(ctx)?, &ctx.repo.branch);
+    let (base, sha) = (ctx.repo.fetched(&ctx.source())?, require_review(worker)?);
+    let remote = own.remote(branch)?;
+    let work = commits(&ctx.repo, &ctx.repo.range(&base, sha))?;
+    let url = require_one_place(&remote)?;
+    let mut lines =
+        vec![format!("this leaves the machine, to the branch {branch} of {}, which is {url}:", remote.name)];
+    lines.extend(work.iter().map(|[_, author, _, _, text]| {
+        format!("the work of {}: {} ({author})", worker.name, text.lines().next().unwrap_or_default())
+    }));
+    if let Some(there) = own.tip_at(url, branch)? {
+        if !own.has(&base, &there)? {
+            return Err(failure::PUSHED
+                .failure(format!("{branch} at {} has commits that {branch} here lacks", printable(&remote.name)))
+                .hint(format!("take them in first: `git pull {} {branch}`", remote.name)));
+        }
+        lines.extend(own.beyond(&base, &there)?);
     }
-    if let Some(new) = finished.get(&name).filter(|_| worker.task == Task::Idle) {
-        return Ok(print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
+    ctx.ui.show(&lines);
+    require_person(ctx, args.yes, "Land it and push that?", "nothing landed or was pushed")?;
+    let lands_commits = args.land.unwrap_or(worker.land()) == LandAs::Commits;
+    Ok(SeenPush { own, remote, base, count: if lands_commits { work.len() } else { 1 } })
+}
+
+/// Pushes what has landed, but nothing that came between.
+fn push_landed(ctx: &Context<'_>, SeenPush { own, remote, base, count }: &SeenPush, new: &str) -> Result<()> {
+    let (branch, name) = (&ctx.repo.branch, printable(&remote.name));
+    let then = format!("it has landed; look at {branch}, then push it yourself: `git push {name} {branch}`");
+    if own.count(base, new)? > *count {
+        return Err(failure::MOVED.failure(format!("{branch} moved meanwhile, so it was not pushed")).hint(then));
     }
-    if ctx.is_dry {
-        return dry_run(ctx, &name, args);
-    }
-    drop(lock);
-    let checked = check_first(ctx, &worker, args)?;
-    let _lock = ctx.lock(&name)?;
-    if asked.is_some() && ctx.worker(&name)?.work.commit_sha != asked {
-        return Err(changed_meanwhile(&name));
-    }
-    let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land), &checked)?;
-    Ok(print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
+    push(own, remote, (new, branch), None, &then)?;
+    ctx.ui.note(format!("{branch} was pushed to {name}"));
+    Ok(())
 }
 
 fn dry_run(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Exit> {

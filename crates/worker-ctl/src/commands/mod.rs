@@ -22,6 +22,7 @@ pub mod peek;
 pub mod queue;
 pub mod rebase;
 pub mod reject;
+pub mod request;
 pub mod reset;
 pub mod resume;
 pub mod review;
@@ -95,6 +96,15 @@ pub fn catch_up(ctx: &Context<'_>) {
 /// Patrols, so that decisions are based on the current state. A dry run does not.
 pub fn look(ctx: &Context<'_>) -> Result<()> {
     if ctx.is_dry { Ok(()) } else { tick(ctx, PatrolScope::All) }
+}
+
+/// Fails unless a person agrees to what leaves the machine. An agent's program knows `--yes`, too, and is no person.
+pub fn require_person(ctx: &Context<'_>, is_agreed: bool, question: &str, undone: &str) -> Result<()> {
+    if ctx.env.var("WORKER_CTL_WORKER").is_some() {
+        let failure = Failure::new(Exit::Decide, "undecided", format!("{undone}: an agent asks for it"));
+        return Err(failure.hint("a person has to see it: run the command outside of the agent's session"));
+    }
+    ctx.ui.require_yes(is_agreed, question, undone)
 }
 
 /// The workers that are named, or all. Exit 2 when neither is asked for.

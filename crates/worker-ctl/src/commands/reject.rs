@@ -2,20 +2,24 @@
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::forge::{Remark, cleaned, fenced};
 
+use crate::apply::transition;
 use crate::commands::{self, look};
 use crate::context::Context;
+use crate::facts::request::Own;
 use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::start::permit;
+use crate::requests::Requests;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The changes that you want, of the work that was reviewed last; `-` reads them from stdin. With a second argument, the
     /// worker
-    #[arg(allow_hyphen_values = true, value_name = "MESSAGE")]
-    pub first: String,
+    #[arg(allow_hyphen_values = true, value_name = "MESSAGE", required_unless_present = "from_request")]
+    pub first: Option<String>,
     /// The changes, if the first argument is the worker; after `--` they may begin with a dash
     #[arg(value_name = "MESSAGE")]
     pub second: Option<String>,
@@ -23,14 +27,24 @@ pub struct Args {
     /// terminal, or its program asks a question
     #[arg(long)]
     pub force: bool,
+    /// Send what is said in the unresolved threads of the worker's request, by those who may write to the repository; the
+    /// first argument is the worker, and a MESSAGE goes before it
+    #[arg(long)]
+    pub from_request: bool,
+    /// Also what others say there
+    #[arg(long, requires = "from_request")]
+    pub all_authors: bool,
+    /// Do not ask whether to send what is said there
+    #[arg(long, requires = "from_request")]
+    pub yes: bool,
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
-    let (named, message) = match &args.second {
-        Some(message) => (Some(&args.first), message),
-        None => (None, &args.first),
+    let (named, message) = match (&args.first, &args.second) {
+        (Some(worker), message) if args.from_request || message.is_some() => (Some(worker), message.as_ref()),
+        (message, _) => (None, message.as_ref()),
     };
-    let message = commands::read_text(ctx, message)?;
+    let message = message.map(|message| commands::read_text(ctx, message)).transpose()?.unwrap_or_default();
     commands::recover(ctx)?;
     look(ctx)?;
     let state = ctx.state()?;
@@ -40,14 +54,62 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             failure::WRONG_STATE.failure("nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
         })?,
     };
+    let message = match args.from_request {
+        true => format!("{message}\n\n{}", remarks(ctx, &name, args)?).trim_start().to_owned(),
+        false => message,
+    };
     let (worker, _lock) = commands::locked(ctx, &name)?;
     let ctx = &ctx.of(&worker)?;
     let sha = worker.work.commit_sha.clone().unwrap_or_default();
     let patch = if sha.is_empty() { String::new() } else { ctx.repo.work_digest(&sha)? };
+    // What a request shows was reviewed on the forge.
+    if args.from_request && worker.pushed.as_ref() == Some(&sha) && !ctx.is_dry {
+        transition::record(ctx, &name, &Input::Reviewed { sha: sha.clone(), patch: patch.clone() })?;
+    }
+    let worker = ctx.worker(&name)?;
     let input = Input::Reject { base: sha.clone(), patch, text: prompt::changes(&message), force: args.force };
     if let Err(refused) = permit(&worker, &input, ctx.now()) {
         return commands::print_delivery(ctx, &name, Err(refused));
     }
     let text = || Ok(prompt::rejection(&message, &commands::diff(ctx, &sha)?));
     commands::give(ctx, &worker, &input, format!("send {name} back to work"), text)
+}
+
+/// What is said in the unresolved threads of a worker's request, between two lines that it cannot contain. A person has seen
+/// it.
+fn remarks(ctx: &Context<'_>, name: &str, args: &Args) -> Result<String> {
+    let worker = ctx.worker(name)?;
+    let ctx = &ctx.of(&worker)?;
+    let own = Own::of(ctx)?;
+    let forge = own.forge(ctx)?;
+    let branches = std::slice::from_ref(&worker.branch);
+    let asked = Requests::ask((&ctx.root.path, ctx.now(), false), &forge, branches, &|branch| own.owner(branch))?;
+    let request = asked.of(&worker.branch).ok_or_else(|| {
+        failure::WRONG_STATE
+            .failure(format!("{name} has no request"))
+            .hint(format!("make one: `worker-ctl request {name}`"))
+    })?;
+    let all = forge.remarks(request.number)?;
+    let said: Vec<&Remark> = all.iter().filter(|remark| args.all_authors || remark.is_trusted).collect();
+    let left = all.len() - said.len();
+    if left > 0 {
+        ctx.ui.note(format!(
+            "left out what {left} remarks say whose authors are not known to write here (`--all-authors`)"
+        ));
+    }
+    if said.is_empty() {
+        return Err(failure::WRONG_STATE
+            .failure(format!("nothing is said in unresolved threads of request {}", request.number))
+            .hint(format!("say it yourself: `worker-ctl reject {name} TEXT`")));
+    }
+    let place = |remark: &Remark| match remark.line {
+        Some(line) => format!("{}:{line}", remark.path),
+        None => remark.path.clone(),
+    };
+    let texts: Vec<String> =
+        said.iter().map(|remark| format!("{}, {} wrote:\n{}", place(remark), remark.author, remark.text)).collect();
+    let text = cleaned(texts.join("\n\n"));
+    ctx.ui.show(&text.lines().map(str::to_owned).collect::<Vec<_>>());
+    ctx.ui.require_yes(args.yes || ctx.is_dry, &format!("Send that to {name}?"), "nothing was sent")?;
+    Ok(fenced("What reviewers of your request say", &text))
 }

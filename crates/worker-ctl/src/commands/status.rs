@@ -9,6 +9,7 @@ use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 use shopfloor_core::board::{BoardRow, Need, Screen, Standing, lines};
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::forge::Request;
 use shopfloor_core::proc;
 use shopfloor_core::time::local_clock;
 use shopfloor_core::ui::printable;
@@ -21,9 +22,11 @@ use crate::commands::joined;
 use crate::context::Context;
 use crate::facts::clashes::{Clash, last};
 use crate::facts::losses::stashes;
+use crate::facts::request::Own;
 use crate::notify_person::Bell;
 use crate::plan::check::record;
 use crate::plan::machine::until;
+use crate::requests::Requests;
 use crate::store::State;
 use crate::up_lock;
 use crate::work_repo::WorkRepo;
@@ -41,6 +44,10 @@ pub struct Args {
     /// With --json, also count what the workers of the clone have changed, which is slower
     #[arg(long)]
     pub stat: bool,
+    /// Ask the forge about requests, at most once a minute, by your own `gh` or `glab`; without this, what it said last is
+    /// shown
+    #[arg(long, conflicts_with = "watch")]
+    pub requests: bool,
 }
 
 /// The state, in which a session whose tmux server does not answer is down: after a reboot nothing has recorded that yet.
@@ -48,11 +55,13 @@ struct SeenState {
     state: State,
     unseen: HashSet<String>,
     clashes: Vec<Clash>,
+    requests: Requests,
 }
 
 impl SeenState {
     fn read(ctx: &Context<'_>) -> Result<SeenState> {
-        let mut seen = SeenState { state: ctx.state()?, unseen: HashSet::new(), clashes: last(&ctx.root.path) };
+        let (clashes, requests) = (last(&ctx.root.path), Requests::last(&ctx.root.path));
+        let mut seen = SeenState { state: ctx.state()?, unseen: HashSet::new(), clashes, requests };
         let is_up = |worker: &&mut Worker| worker.program.session == Session::Up;
         let mut up = seen.state.workers.values_mut().filter(is_up).peekable();
         if up.peek().is_some() && ctx.tmux().is_ok_and(|tmux| !tmux.is_running()) {
@@ -72,6 +81,13 @@ impl SeenState {
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if args.watch {
         return watch(ctx);
+    }
+    if args.requests && !ctx.is_dry {
+        let (own, state) = (Own::of(ctx)?, ctx.state()?);
+        let branches: Vec<String> = state.workers.values().map(|worker| worker.branch.clone()).collect();
+        let owner = |branch: &str| own.owner(branch);
+        let root = &ctx.root.path;
+        Requests::ask((root, ctx.now(), false), &own.forge(ctx)?, &branches, &owner)?.keep(root)?;
     }
     let seen = SeenState::read(ctx)?;
     if ctx.ui.is_json() {
@@ -226,6 +242,12 @@ fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> S
     let others = clashing(&seen.clashes, worker).filter(|(other, _)| seen.state.workers.contains_key(*other));
     let others: Vec<String> = others.map(|(other, paths)| format!("{other} in {}", few(paths))).collect();
     parts.extend((!others.is_empty()).then(|| format!("clashes with {}", few(&others))));
+    parts.extend(seen.requests.of(&worker.branch).map(|request| {
+        let Request { number, state, ci, review, .. } = request;
+        let said = [("checks ", ci), ("review ", review)].into_iter().filter(|(_, word)| *word != "none");
+        let said: String = said.map(|(what, word)| format!(", {what}{}", word.replace('_', " "))).collect();
+        format!("request {number} {state}{said}")
+    }));
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     let prompt: String = prompt.chars().take(60).collect();
     let line = format!("{:width$}  {}  {}", worker.name, printable(&parts.join(", ")), printable(&prompt));
@@ -335,6 +357,8 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "activity_text": reported.activity_text,
         "notes": notes(ctx, worker),
         "pending": worker.pending_send,
+        "request": seen.requests.row(branch),
+        "landed": worker.adopted.as_ref().and_then(|adopted| adopted.landed.as_ref()).map(|landed| &landed.tip),
         "clashes": clashing(&seen.clashes, worker).map(|(with, paths)| json!({ "with": with, "paths": paths })).collect::<Vec<_>>(),
     });
     joined(joined(first, changes), last)

@@ -5,6 +5,7 @@ pub mod clashes;
 pub mod conflicts;
 pub mod losses;
 pub mod processes;
+pub mod request;
 pub mod sandboxes;
 pub mod session_files;
 pub mod version;

@@ -7,6 +7,7 @@ pub mod prompt;
 pub mod queue;
 pub mod rebase;
 pub mod removal;
+pub mod request;
 pub mod resume;
 pub mod start;
 

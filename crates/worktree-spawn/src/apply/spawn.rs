@@ -246,14 +246,19 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let repo = Repo { hooks_dir, ..context.place.repo() };
     let mut env = inherited(context.env, context.place, &made.known.worktree.path)?;
     let (mut configured, mut tools) = (Vec::new(), git_hook::missing(&git, &repo, "post-checkout")?);
-    let is_held = is_agents && !has_landed(context, &start.sha).unwrap_or(false);
+    let is_agents = is_agents && !has_landed(context, &start.sha).unwrap_or(false);
+    // `shopfloor new` says so of a branch from a fork.
+    let is_held = is_agents || context.env.var("SHOPFLOOR_SETUP").is_some_and(|word| word == "held");
     if is_held {
         // Other programs look for theirs in the worktree: husky, lefthook, whatever a person's own hook calls.
         tools = git_hook::wanted(&git, &repo, "post-checkout")?;
         env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
         if tools.contains(&"sweatfile-apply") {
             let path = shell_word(&made.known.worktree.path);
-            let why = "it starts at an agent's commit that has not landed, so set-up commands wait for you";
+            let why = match is_agents {
+                true => "it starts at an agent's commit that has not landed, so set-up commands wait for you",
+                false => "others wrote what it starts with, so set-up commands wait for you",
+            };
             made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
         }
     } else if let Err(failure) = git_hook::refuse_changed(context.env, "post-checkout", hook) {

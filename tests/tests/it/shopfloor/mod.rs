@@ -2,5 +2,6 @@
 
 mod daily;
 mod first_day;
+mod requests;
 mod setup;
 mod verbs;

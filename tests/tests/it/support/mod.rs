@@ -2,6 +2,7 @@
 
 pub mod door;
 pub mod floor;
+pub mod forge;
 pub mod ledger;
 pub mod mcp;
 pub mod output;

@@ -29,6 +29,7 @@ mod panes;
 mod queue;
 mod readiness;
 mod removal;
+mod requests;
 mod resume;
 mod review;
 mod reviewed;

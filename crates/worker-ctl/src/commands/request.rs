@@ -1,0 +1,202 @@
+//! `request`: pushes a worker's work, and makes a request for it on the forge.
+
+use clap::Args as ClapArgs;
+use serde_json::json;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::forge::{Forge, cleaned};
+use shopfloor_core::text::printable;
+
+use crate::apply::push::{bring, push};
+use crate::commands::{self, about, look};
+use crate::context::Context;
+use crate::facts::request::{Outgoing, Own};
+use crate::facts::work_summary::{Authored, Summary, authored, commits, summary};
+use crate::facts::worker_state::Standing;
+use crate::failure;
+use crate::plan::accept::require_review;
+use crate::plan::check::record;
+use crate::plan::request::{Push, request};
+use crate::plan::require_clean;
+use crate::program_config::regex;
+use crate::work_repo::MergeResult;
+use crate::worker::Worker;
+
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The worker
+    pub worker: String,
+    /// Make it a draft
+    #[arg(long)]
+    pub draft: bool,
+    /// Use TEXT as the title [default: the first line of the message with which the work would land]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub title: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    commands::recover(ctx)?;
+    look(ctx)?;
+    let worker = ctx.worker(&args.worker)?;
+    let ctx = &ctx.of(&worker)?;
+    let sha = require_review(&worker)?.to_owned();
+    let standing = Standing::read(ctx, &worker)?;
+    require_clean(&worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
+    if standing.work.is_some_and(|work| work.merge == MergeResult::Nothing) {
+        return Err(failure::WRONG_STATE
+            .failure(format!("{} has nothing that {} lacks", worker.name, ctx.repo.branch))
+            .hint(format!("`worker-ctl accept {}` makes it idle", worker.name)));
+    }
+    let own = Own::of(ctx)?;
+    let forge = own.forge(ctx)?;
+    if !ctx.is_dry {
+        bring(ctx, &own, &worker.name, &sha)?;
+    }
+    let facts = Outgoing::read(ctx, &own, &forge, &worker, &sha)?;
+    let plan = request(&facts)?;
+    let (title, body) = texts(ctx, &worker, &sha, args)?;
+    let shown = shown(ctx, &worker, &facts, &plan, (&title, &body, args.draft))?;
+    if ctx.is_dry {
+        return Ok(commands::show(ctx.ui, answer(&facts, &plan, ""), &shown));
+    }
+    if plan != Push::Nothing || facts.request.is_none() {
+        ctx.ui.show(&[&["this leaves the machine:".to_owned()], &shown[..]].concat());
+        commands::require_person(ctx, args.yes, "Push that?", "nothing was pushed")?;
+    }
+    let _lock = ctx.lock(&worker.name)?;
+    let is_same = ctx.worker(&worker.name)?.work.commit_sha.as_ref() == Some(&sha);
+    if !is_same || Outgoing::read(ctx, &own, &forge, &worker, &sha)? != facts {
+        return Err(failure::MOVED
+            .failure("something else was pushed or committed meanwhile, so nothing was pushed")
+            .hint("run the same command again"));
+    }
+    carry_out(ctx, &own, &forge, &facts, &plan, (&title, &body, args.draft))
+}
+
+/// Pushes, records that, and makes the request.
+fn carry_out(
+    ctx: &Context<'_>,
+    own: &Own,
+    forge: &Forge,
+    facts: &Outgoing,
+    plan: &Push,
+    (title, body, is_draft): (&str, &str, bool),
+) -> Result<Exit> {
+    let Outgoing { name, sha, branch, target, remote, to, .. } = facts;
+    let replaces = if let Push::Replace(old) = plan { Some(old.as_str()) } else { None };
+    if *plan != Push::Nothing {
+        push(own, remote, (sha, branch), replaces, "mend what it says, then run the same command again")?;
+    }
+    ctx.update_worker(name, |worker| worker.pushed = Some(sha.clone()))?;
+    let url = match &facts.request {
+        Some(request) => request.url.clone(),
+        None => forge.create((to, branch), target, (title, body), is_draft).map_err(|failure| {
+            let why = format!("{branch} was pushed to {}, and no request was made", printable(&remote.name));
+            Failure::failed(why)
+                .details(failure.causes())
+                .hint(format!("the same command goes on: `worker-ctl request {name}`"))
+        })?,
+    };
+    if ctx.repo.is_own {
+        set_upstream(own, branch, &remote.name)?;
+    }
+    // The next `status --requests` asks anew.
+    let _ = shopfloor_core::fs::remove(&crate::layout::requests(&ctx.root.path));
+    match ctx.ui.is_json() {
+        true => ctx.ui.json(&answer(facts, plan, &url)),
+        false => ctx.ui.line(printable(&url)),
+    }
+    Ok(Exit::Done)
+}
+
+fn answer(facts: &Outgoing, plan: &Push, url: &str) -> serde_json::Value {
+    let Outgoing { name, sha, branch, target, remote, request, .. } = facts;
+    let number = request.as_ref().map(|request| request.number);
+    let number = number.or_else(|| url.rsplit('/').next().and_then(|end| end.parse().ok()));
+    about(
+        name,
+        json!({ "url": url, "number": number, "sha": sha, "commit": sha, "branch": branch, "target": target,
+            "remote": remote.name, "pushed": *plan != Push::Nothing, "created": request.is_none() }),
+    )
+}
+
+/// Lets git know the branch at the remote, if nothing else is known.
+fn set_upstream(own: &Own, branch: &str, remote: &str) -> Result<()> {
+    let key = |key: &str| format!("branch.{branch}.{key}");
+    let config = |args: &[&str]| own.git.cmd(&own.source).arg("config").args(args.iter().copied()).capture();
+    if config(&["--get", &key("merge")])?.status.success()
+        || !config(&["--get", &format!("remote.{remote}.url")])?.status.success()
+    {
+        return Ok(());
+    }
+    config(&[&key("remote"), remote])?;
+    config(&[&key("merge"), &format!("refs/heads/{branch}")]).map(drop)
+}
+
+/// The title and the body of the request: the message with which the work would land.
+fn texts(ctx: &Context<'_>, worker: &Worker, sha: &str, args: &Args) -> Result<(String, String)> {
+    let Authored { message, .. } = authored(ctx, worker, &commands::fork(ctx, sha)?, sha)?;
+    let (title, body) = message.split_once('\n').unwrap_or((&message, ""));
+    let title = args.title.as_deref().unwrap_or(title).trim();
+    if title.is_empty() || title.contains(char::is_control) {
+        return Err(Failure::usage("the title has to be one line of text").hint("give another one: `--title TEXT`"));
+    }
+    Ok((title.to_owned(), cleaned(body.trim())))
+}
+
+/// What a person has to see: what goes where.
+fn shown(
+    ctx: &Context<'_>,
+    worker: &Worker,
+    facts: &Outgoing,
+    plan: &Push,
+    (title, body, is_draft): (&str, &str, bool),
+) -> Result<Vec<String>> {
+    let Outgoing { sha, branch, target, remote, into, .. } = facts;
+    let url = remote.push_urls.first().map(String::as_str).unwrap_or_default();
+    let mut lines = Vec::new();
+    let from = commands::fork(ctx, sha)?;
+    if *plan == Push::Nothing {
+        lines.push(format!("{branch} is at {sha} at {} already", remote.name));
+    } else {
+        lines.push(format!("push {sha} to the branch {branch} of {}, which is {url}", remote.name));
+        if url != remote.fetch_url {
+            lines.push(format!("note: {} fetches from {}", remote.name, remote.fetch_url));
+        }
+    }
+    let before = match plan {
+        Push::Replace(old) => Some((commands::fork(ctx, old)?, old)),
+        _ => None,
+    };
+    let before = before.as_ref().map(|(from, old)| (from.as_str(), old.as_str()));
+    let Summary { stat, since, .. } = summary(ctx, worker, &from, sha, before)?;
+    if let Push::Replace(old) = plan {
+        lines.push(format!("replace {old}, which was pushed before:"));
+        lines.extend(since.unwrap_or_default().lines().map(|line| format!("  {line}")));
+    }
+    // What `strip` takes out of a message that lands here goes along in a commit that is pushed.
+    let strip = ctx.root.agent_of(worker)?.strip;
+    let strip = strip.iter().map(|pattern| regex(pattern)).collect::<Result<Vec<_>>>()?;
+    for [id, author, address, _, message] in &commits(&ctx.repo, &ctx.repo.range(&from, sha))? {
+        let (short, subject) = (id.get(..12).unwrap_or(id), message.lines().next().unwrap_or_default());
+        lines.push(format!("commit {short} {subject} ({author} <{address}>)"));
+        let signed = message.lines().filter(|line| strip.iter().any(|pattern| pattern.is_match(line)));
+        lines.extend(signed.map(|line| format!("  with the line: {line}")));
+    }
+    lines.extend(stat.lines().map(|line| format!("  {}", line.trim())));
+    lines.push(match record(worker) {
+        None => "its work was not checked".to_owned(),
+        Some(check) => format!("its check is {}", if check.ok { "green" } else { "red" }),
+    });
+    match &facts.request {
+        Some(request) => lines.push(format!("the request {} is open", request.url)),
+        None => {
+            let kind = if is_draft { "draft of a request" } else { "request" };
+            lines.push(format!("make a {kind} to {} on {}, into {target}: {title}", into.path, into.host));
+            lines.extend(body.lines().map(|line| format!("  {line}")));
+        }
+    }
+    Ok(lines)
+}

@@ -1,0 +1,352 @@
+//! worker-ctl: work that goes to a forge as a request, and comes back merged.
+
+use serde_json::{Value, json};
+
+use crate::support::floor::Floor;
+use crate::support::forge::Forge;
+use crate::support::worker::{adopted_floor, by_hand, commit, head, staff, tip, tree, up};
+use crate::support::world::{Repo, World, text};
+
+/// The commit of a branch in the bare repository, or nothing.
+fn pushed(w: &World, branch: &str) -> String {
+    let asked = Forge::bare(w).run("git", &["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")]);
+    asked.any_status().any_err().stdout.trim_end().to_owned()
+}
+
+/// A worker in a worktree of its own, whose work waits for review, and the forge.
+macro_rules! with_work {
+    ($w:ident, $forge:ident, $floor:ident, $at:ident) => {
+        let mut $w = World::new();
+        let Some($forge) = Forge::start(&mut $w) else { return };
+        let $floor = adopted_floor(&$w);
+        $forge.take(&$floor.app);
+        $floor.ctl(&["start", "adam", "--task", "think"]).succeeds().any_err();
+        let $at = tree(&$floor, "adam");
+        $at.write("a.txt", "one\n");
+        $at.git(&["add", "a.txt"]);
+        let message = "Say one\n\nBecause.\n\nCo-authored-by: Scripted <s@x>";
+        $at.git(&["commit", "-q", "-m", message]);
+        $floor.until("adam", "needs_review");
+    };
+}
+
+#[test]
+fn nothing_leaves_before_a_person_has_seen_it() {
+    with_work!(w, forge, floor, at);
+    let sha = head(&at);
+    let shown = floor.ctl(&["request", "adam", "--draft"]).exit(3);
+    for line in [
+        &format!("push {sha} to the branch feature/adam of origin, which is git@github.com:o/r.git") as &str,
+        "Say one (Ada <ada@example.org>)",
+        "with the line: Co-authored-by: Scripted <s@x>",
+        "its work was not checked",
+        "make a draft of a request to o/r on github.com, into main: Say one",
+        "nothing was pushed",
+    ] {
+        shown.err_has(line);
+    }
+    floor
+        .root
+        .run_with("worker-ctl", &["request", "adam", "--yes"], &[("WORKER_CTL_WORKER", "adam")])
+        .exit(3)
+        .any_err();
+    let dry = floor.ctl(&["request", "adam", "-n"]).exit(0).any_err().stdout.clone();
+    assert!(dry.contains("would make a request to o/r"), "{dry}");
+    assert_eq!((pushed(&w, "feature/adam"), forge.requests().len()), (String::new(), 0));
+
+    let made = floor.ctl(&["request", "adam", "--draft", "--yes", "--json"]).exit(0).any_err().json();
+    let url = "https://github.com/o/r/pull/100";
+    assert_eq!((text(&made, "/url"), &made["number"], &made["pushed"]), (url, &json!(100), &json!(true)));
+    let [request] = &forge.requests()[..] else { panic!("{made}") };
+    assert_eq!(pushed(&w, "feature/adam"), sha);
+    let said = ["title", "body", "headRefName", "baseRefName"].map(|key| request[key].clone());
+    assert_eq!(said, ["Say one", "Because.", "feature/adam", "main"].map(Value::from));
+    assert_eq!(request["isDraft"], true);
+    let git = |key: &str| floor.app.git(&["config", &format!("branch.feature/adam.{key}")]).trim_end().to_owned();
+    assert_eq!((git("remote"), git("merge")), ("origin".into(), "refs/heads/feature/adam".into()));
+    // It is there, so there is nothing to ask about.
+    assert_eq!(floor.ctl(&["request", "adam"]).exit(0).any_err().stdout, format!("{url}\n"));
+    assert_eq!(forge.requests().len(), 1);
+    // From then on others have the branch.
+    floor.app.commit("b.txt", "b\n");
+    floor.ctl(&["rebase", "adam"]).exit(1).err_has("is others' too");
+
+    // What the forge says of it is asked once a minute.
+    forge.set(100, "headRefOid", sha.into());
+    let row = |args: &[&str]| {
+        floor.ctl(&[&["status", "--json"], args].concat()).exit(0).any_err().json()["workers"][0]["request"].clone()
+    };
+    assert_eq!(row(&[]), Value::Null);
+    let told = row(&["--requests"]);
+    assert_eq!(
+        (&told["number"], &told["state"], &told["ci"], &told["review"]),
+        (&json!(100), &json!("open"), &json!("passed"), &json!("required"))
+    );
+    let asked = forge.asked().len();
+    assert_eq!((row(&["--requests"]), row(&[])), (told.clone(), told));
+    assert_eq!(forge.asked().len(), asked);
+    floor.ctl(&["status"]).exit(0).out_has("request 100 open, checks passed, review required");
+}
+
+#[test]
+fn only_what_was_pushed_from_here_is_replaced() {
+    with_work!(w, forge, floor, at);
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_out().any_err();
+    let old = head(&at);
+    let amend = |text: &str| {
+        at.write("a.txt", text);
+        at.git(&["commit", "-q", "-a", "--amend", "-m", "Say two"]);
+        floor.until("adam", "needs_review");
+    };
+    amend("two\n");
+    let shown = floor.ctl(&["request", "adam"]).exit(3);
+    shown.err_has(&format!("replace {old}, which was pushed before:")).err_has("1:  ");
+    shown.err_has("the request https://github.com/o/r/pull/100 is open");
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_err().out_has("pull/100");
+    assert_eq!((pushed(&w, "feature/adam"), forge.requests().len()), (head(&at), 1));
+    // Somebody else pushes there.
+    let other = w.home("other");
+    w.at(w.home("")).git(&["clone", "-q", "-b", "feature/adam", "forge/o/r.git", "other"]);
+    let other = w.at(other);
+    other.commit("c.txt", "theirs\n");
+    other.git(&["push", "-q"]);
+    amend("three\n");
+    floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has("has commits that adam never saw").err_has("Ada: c.txt");
+    assert_eq!(pushed(&w, "feature/adam"), head(&other));
+    // Once its worker has them, it goes on.
+    at.git(&["fetch", "-q", "origin"]);
+    at.git(&["reset", "-q", "--hard", "origin/feature/adam"]);
+    commit(&at, "Go on", &["d.txt"], "d\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_out().any_err();
+    assert_eq!(pushed(&w, "feature/adam"), head(&at));
+}
+
+#[test]
+fn a_push_that_is_refused_makes_no_request_and_one_that_was_cut_goes_on() {
+    with_work!(w, forge, floor, at);
+    let hook = |at: &Repo<'_>, name: &str, body: &str| {
+        at.write(name, &format!("#!/bin/sh\n{body}\n"));
+        at.sh(&format!("chmod +x {name}")).exit(0);
+    };
+    hook(&floor.app, ".git/hooks/pre-push", "touch ran; cat > pushed");
+    hook(&Forge::bare(&w), "hooks/pre-receive", "echo 'not on a Friday'; exit 1");
+    floor
+        .ctl(&["request", "adam", "--yes"])
+        .exit(1)
+        .err_has("the push to origin was refused")
+        .err_has("not on a Friday");
+    assert!(floor.app.read("pushed").contains(&head(&at)));
+    assert_eq!((pushed(&w, "feature/adam"), forge.requests().len()), (String::new(), 0));
+    Forge::bare(&w).sh("rm hooks/pre-receive").exit(0);
+    forge.refuse(true);
+    let failed = floor.ctl(&["request", "adam", "--yes"]).exit(4);
+    failed.err_has("was pushed to origin, and no request was made").err_has("no requests today").err_has("goes on");
+    assert_eq!((pushed(&w, "feature/adam"), forge.requests().len()), (head(&at), 0));
+    forge.refuse(false);
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_err().out_has("pull/100");
+    assert_eq!(forge.requests().len(), 1);
+}
+
+#[test]
+fn what_cannot_be_a_request_is_refused_before_anything_is_asked() {
+    with_work!(w, forge, floor, at);
+    at.write("a.txt", "dirty\n");
+    floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has("has uncommitted changes");
+    at.git(&["checkout", "-q", "a.txt"]);
+    floor.ctl(&["request", "adam", "--yes", "--title", "two\nlines"]).exit(2).err_has("one line");
+    floor.app.git(&["remote", "set-url", "--add", "--push", "origin", "git@github.com:o/r.git"]);
+    floor.app.git(&["remote", "set-url", "--add", "--push", "origin", "git@github.com:x/r.git"]);
+    floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has("goes to several places");
+    floor.app.git(&["config", "--unset-all", "remote.origin.pushurl"]);
+    floor.app.git(&["remote", "set-url", "--push", "origin", "git@github.com:fork/r.git"]);
+    floor.ctl(&["request", "adam"]).exit(3).err_has("origin fetches from git@github.com:o/r.git");
+    floor.app.git(&["config", "--unset-all", "remote.origin.pushurl"]);
+    floor.app.git(&["remote", "set-url", "origin", "/nowhere"]);
+    floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has("no remote of this repository leads there");
+    floor.app.git(&["remote", "set-url", "origin", "git@github.com:o/gone.git"]);
+    floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has("cannot reach git@github.com:o/gone.git");
+    floor.app.git(&["remote", "set-url", "origin", "git@github.com:o/r.git"]);
+    let without = [("PATH", w.path("bin").display().to_string() + ":/nowhere")];
+    for program in ["git", "tmux", "sh"] {
+        let found = crate::support::world::which(program);
+        let _ = std::os::unix::fs::symlink(found, w.path("bin").join(program));
+    }
+    let without = without.each_ref().map(|(name, value)| (*name, value.as_str()));
+    floor.root.run_with("worker-ctl", &["request", "adam", "--yes"], &without).exit(1).err_has("apt install gh");
+    assert_eq!((pushed(&w, "feature/adam"), forge.requests().len()), (String::new(), 0));
+}
+
+/// Merges the branch of a request into main of the bare repository as one commit, as a forge does.
+fn squash(w: &World, forge: &Forge, number: u64, branch: &str) -> String {
+    let bare = Forge::bare(w);
+    let tree = bare.git(&["merge-tree", "--write-tree", "main", branch]).trim_end().to_owned();
+    let new =
+        bare.git(&["commit-tree", &tree, "-p", "main", "-m", &format!("Merged (#{number})")]).trim_end().to_owned();
+    bare.git(&["update-ref", "refs/heads/main", &new]);
+    bare.git(&["update-ref", &format!("refs/pull/{number}/head"), branch]);
+    forge.set(number, "headRefOid", pushed(w, branch).into());
+    forge.set(number, "state", "MERGED".into());
+    new
+}
+
+#[test]
+fn what_was_merged_there_is_taken_in_here() {
+    with_work!(w, forge, floor, at);
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_out().any_err();
+    let (mine, new) = (head(&at), squash(&w, &forge, 100, "feature/adam"));
+    let before = tip(&floor);
+    // A commit that nobody there has seen is not taken in.
+    commit(&at, "More", &["more.txt"], "more\n");
+    floor.until("adam", "needs_review");
+    floor
+        .ctl(&["accept", "adam"])
+        .exit(1)
+        .err_has("has commits beyond those that request 100 has merged")
+        .err_has("More");
+    at.git(&["reset", "-q", "--hard", &mine]);
+    floor.until("adam", "needs_review");
+    forge.set(100, "baseRefName", "release".into());
+    let forget = || std::fs::remove_file(floor.root.path.join("requests.json")).unwrap();
+    forget();
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("was merged into release, and its work is to land on main");
+    forge.set(100, "baseRefName", "main".into());
+    assert_eq!(tip(&floor), before);
+    forget();
+    floor.app.write("a.txt", "in the way\n");
+    floor
+        .ctl(&["accept", "adam", "--merged"])
+        .exit(0)
+        .any_out()
+        .err_has("main stays where it is")
+        .err_has("has changes in the way");
+    assert_eq!((tip(&floor), text(&floor.status("adam"), "/task")), (before.clone(), "idle"));
+    floor.app.sh("rm a.txt").exit(0);
+    // Nothing is left to take in, and the branch is where it was.
+    floor.ctl(&["accept", "adam", "--merged"]).exit(1).any_err();
+    assert_eq!((head(&at), text(&floor.status("adam"), "/landed")), (mine.clone(), mine.as_str()));
+    floor.app.git(&["pull", "-q", "--ff-only", "origin", "main"]);
+    assert_eq!(tip(&floor), new);
+    // Work on top of it is another request.
+    floor.ctl(&["start", "adam", "--task", "go on"]).succeeds().any_err();
+    commit(&at, "Next", &["next.txt"], "next\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_err().out_has("pull/101");
+    let listed = floor.app.git(&["log", "--format=%s", "origin/main..feature/adam"]);
+    assert_eq!(listed, "Next\nSay one\n");
+}
+
+#[test]
+fn a_worker_of_the_clone_makes_requests_too() {
+    let mut w = World::new();
+    let Some(forge) = Forge::start(&mut w) else { return };
+    let floor = staff(&w, &["adam"]);
+    forge.take(&floor.app);
+    let at = by_hand(&floor, "adam", &[("a.txt", "one\n")]);
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_out().any_err();
+    assert_eq!(pushed(&w, "worker/adam"), head(&at));
+    floor.app.commit("b.txt", "b\n");
+    floor.app.git(&["push", "-q", "origin", "main"]);
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    // Nobody rebases what others have.
+    assert_eq!(pushed(&w, "worker/adam"), head(&at));
+    let new = squash(&w, &forge, 100, "worker/adam");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().err_has("request 100 of adam was merged into main");
+    assert_eq!((tip(&floor), head(&at), text(&floor.status("adam"), "/task")), (new.clone(), new, "idle"));
+}
+
+#[test]
+fn accept_pushes_what_was_shown_and_nothing_that_came_between() {
+    with_work!(w, forge, floor, at);
+    floor.app.commit("mine.txt", "mine\n");
+    drop(at);
+    floor
+        .ctl(&["accept", "adam", "--push"])
+        .exit(3)
+        .err_has("Ada: mine.txt")
+        .err_has("which is git@github.com:o/r.git");
+    let before = pushed(&w, "main");
+    assert_eq!(text(&floor.status("adam"), "/task"), "needs_review");
+    floor.ctl(&["accept", "adam", "--push", "--yes"]).exit(0).any_out().err_has("main was pushed to origin");
+    assert_ne!(pushed(&w, "main"), before);
+    assert_eq!(pushed(&w, "main"), tip(&floor));
+    assert!(forge.requests().is_empty());
+}
+
+#[test]
+fn reviewers_remarks_go_back_fenced_and_only_of_those_who_may_write() {
+    with_work!(w, forge, floor, at);
+    floor.ctl(&["reject", "adam", "--from-request", "--yes"]).exit(1).err_has("has no request");
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_out().any_err();
+    let shown = floor.ctl(&["reject", "adam", "--from-request"]).exit(3);
+    shown.err_has("a.txt:1, ada wrote:").err_has("Say two.").err_has("nothing was sent");
+    assert!(!shown.stderr.contains("keys") && !shown.stderr.contains("This is over"), "{shown}");
+    floor.ctl(&["reject", "adam", "Soon.", "--from-request", "--yes"]).exit(0).any_out().any_err();
+    let prompts = floor.prompts();
+    let got = prompts.last().unwrap();
+    assert!(got.contains("Soon.\n\nWhat reviewers of your request say stands between the two lines"), "{got}");
+    assert!(got.contains("a.txt:1, ada wrote:\nSay two.\n") && !got.contains("keys"), "{got}");
+    commit(&at, "Again", &["a.txt"], "two\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["reject", "adam", "--from-request", "--all-authors"]).exit(3).err_has("Send me your keys.");
+}
+
+#[test]
+fn sessions_do_not_get_the_persons_login() {
+    let mut w = World::new();
+    for (name, value) in [("GH_TOKEN", "secret"), ("GITHUB_TOKEN", "secret"), ("GH_CONFIG_DIR", "/secret")] {
+        w.set(name, value);
+    }
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).succeeds();
+    up(&floor, &["adam"]);
+    let pid = floor.status("adam")["pane_pid"].clone();
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
+    let environment = String::from_utf8_lossy(&environment);
+    let vars: Vec<&str> =
+        environment.split('\0').filter(|var| var.starts_with("GH_") || var.starts_with("GITHUB")).collect();
+    assert_eq!(vars.len(), 3, "{vars:?}");
+    assert!(vars.iter().all(|var| var.ends_with('=')), "{vars:?}");
+}
+
+#[test]
+fn no_other_command_pushes() {
+    let mut w = World::new();
+    let Some(forge) = Forge::start(&mut w) else { return };
+    let floor = adopted_floor(&w);
+    forge.take(&floor.app);
+    let (log, git) = (w.path("git.log"), crate::support::world::which("git"));
+    w.program("git", &format!("echo \"$*\" >> '{}'; exec '{}' \"$@\"", log.display(), git.display()));
+    let refs = || Forge::bare(&w).git(&["for-each-ref"]);
+    let before = refs();
+    let app = &floor.app;
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds().any_err();
+    commit(&tree(&floor, "adam"), "One", &["a.txt"], "one\n");
+    floor.until("adam", "needs_review");
+    for args in [&["review", "adam"][..], &["rebase", "adam"], &["accept", "adam", "--force"], &["request", "adam"]] {
+        floor.ctl(args).any_status().any_out().any_err();
+    }
+    let all: &[(&str, &[&str])] = &[
+        ("worker-ctl", &["add", "eve"]),
+        ("worker-ctl", &["status", "--requests"]),
+        ("worker-ctl", &["patrol"]),
+        ("worker-ctl", &["doctor", "--repair"]),
+        ("shopfloor", &["setup", "--yes"]),
+        ("shopfloor", &["new", "x"]),
+        ("shopfloor", &["status", "--requests"]),
+        ("shopfloor", &["doctor"]),
+        ("worktree-spawn", &["list", "--status"]),
+        ("worktree-spawn", &["gc"]),
+        ("overlay-sync", &["sync"]),
+        ("sweatfile-apply", &["apply"]),
+        ("ledger-synth", &["synth"]),
+        ("shopfloor", &["rm", "x"]),
+    ];
+    for (tool, args) in all {
+        app.run(tool, args).any_status().any_out().any_err();
+    }
+    let ran = std::fs::read_to_string(&log).unwrap();
+    let is_push = |line: &&str| line.split(' ').any(|word| ["push", "send-pack"].contains(&word));
+    assert_eq!((ran.lines().find(is_push), refs()), (None, before));
+    assert!(ran.contains("merge --quiet") && ran.contains("--ff-only"), "something has landed");
+}
