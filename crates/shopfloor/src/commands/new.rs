@@ -7,6 +7,7 @@ use shopfloor_core::agents;
 use shopfloor_core::args::Common;
 use shopfloor_core::env::{Env, FRONT};
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::forge::Named;
 use shopfloor_core::fs;
 use shopfloor_core::path::real;
 use shopfloor_core::proc;
@@ -14,7 +15,7 @@ use shopfloor_core::sandbox;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::new_from_forge::prepare;
+use crate::commands::new_from_forge::{Prepared, Wanted, prepare};
 use crate::commands::worker_commands::here;
 use crate::commands::{pass_on, words_for};
 use crate::facts::repository::{self, Repository};
@@ -115,7 +116,13 @@ fn launcher(env: &Env) -> Result<Option<&'static str>> {
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let task = task(ui, env, args)?;
-    let Some((args, task)) = prepare(ui, env, common, (args, task), &repository)? else { return Ok(Exit::Done) };
+    let (args, task) = match Named::parse(&args.name) {
+        None => (args.clone(), task),
+        Some(named) => match from_forge(ui, env, common, (args, task, &named), &repository)? {
+            Some(prepared) => prepared,
+            None => return Ok(Exit::Done),
+        },
+    };
     let args = &args;
     let checked_out = repository.git.branch(&repository.repo)?;
     if args.name == "main" || checked_out.as_ref() == Some(&args.name) {
@@ -154,6 +161,27 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         ui.line("would start an agent there with its task");
     }
     Ok(exit)
+}
+
+/// The arguments and the task for a request or an issue. None in a dry run, which has said it.
+fn from_forge(
+    ui: &Ui,
+    env: &Env,
+    common: &Common,
+    (args, task, named): (&Args, Option<String>, &Named),
+    repository: &Repository,
+) -> Result<Option<(Args, Option<String>)>> {
+    if args.clone || args.from.is_some() || args.branch.is_some() || args.unique || args.reuse_branch || args.launch {
+        return Err(Failure::usage(format!("the branch of {} is known already", printable(&args.name)))
+            .hint("leave out `--from`, `--branch`, `--clone`, `--unique`, `--reuse-branch` and `--launch`"));
+    }
+    let is_open = args.yolo && !args.sandbox;
+    let wanted = Wanted { named, task, is_open, setup: args.setup, yes: args.yes };
+    let Some(made) = prepare(ui, env, common, wanted, repository)? else { return Ok(None) };
+    let Prepared { name, branch, task, target, is_untrusted } = made;
+    let ask = args.ask || is_untrusted && !args.sandbox;
+    let (branch, if_exists) = (Some(branch), Some("return".to_owned()));
+    Ok(Some((Args { name, branch, if_exists, target, is_untrusted, ask, ..args.clone() }, task)))
 }
 
 /// The environment in which the worktree is made. Of what others wrote nothing runs before a person has seen it.

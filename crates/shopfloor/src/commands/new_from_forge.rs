@@ -9,37 +9,54 @@ use shopfloor_core::slug::{cut, slug};
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::new::Args;
 use crate::commands::worker_commands::here;
 use crate::facts::repository::Repository;
 use crate::plan::rows::named;
 
-/// What `new` does for a request or an issue, which its name names. None in a dry run, which says it.
+/// What is asked for: its name, a task of the person's own, and to what they have agreed.
+pub struct Wanted<'a> {
+    pub named: &'a Named,
+    pub task: Option<String>,
+    /// Whether the agent's program would ask nobody and run in no sandbox.
+    pub is_open: bool,
+    /// Whether set-up runs for what others wrote, too.
+    pub setup: bool,
+    pub yes: bool,
+}
+
+/// An agent for a request or an issue.
+pub struct Prepared {
+    pub name: String,
+    pub branch: String,
+    pub task: Option<String>,
+    /// The branch that its work lands on, if that is not the usual one.
+    pub target: Option<String>,
+    /// Whether others wrote what it begins with.
+    pub is_untrusted: bool,
+}
+
+/// Reads it from the forge, and fetches the branch of a request. None in a dry run, which says it.
 pub fn prepare(
     ui: &Ui,
     env: &Env,
     common: &Common,
-    (args, task): (&Args, Option<String>),
+    wanted: Wanted<'_>,
     repository: &Repository,
-) -> Result<Option<(Args, Option<String>)>> {
-    let Some(wanted) = Named::parse(&args.name) else { return Ok(Some((args.clone(), task))) };
-    if args.clone || args.from.is_some() || args.branch.is_some() || args.unique || args.reuse_branch || args.launch {
-        return Err(Failure::usage(format!("the branch of {} is known already", printable(&args.name)))
-            .hint("leave out `--from`, `--branch`, `--clone`, `--unique`, `--reuse-branch` and `--launch`"));
+) -> Result<Option<Prepared>> {
+    let forge = Forge::find(env, &repository.git, &repository.main, Some(wanted.named))?;
+    match wanted.named.is_issue {
+        true => issue(ui, env, common, wanted, &forge),
+        false => request(ui, env, common, wanted, repository, &forge),
     }
-    let forge = Forge::find(env, &repository.git, &repository.main, Some(&wanted))?;
-    let args = Args { if_exists: Some("return".to_owned()), ..args.clone() };
-    let prepared = match wanted.is_issue {
-        true => issue(ui, env, common, (args, task), &forge, wanted.number)?,
-        false => request(ui, env, common, args, repository, (&forge, wanted.number))?.map(|args| (args, task)),
-    };
-    let Some((args, task)) = prepared else { return Ok(None) };
-    if args.is_untrusted && args.yolo && !args.sandbox {
-        return Err(Failure::usage("what others wrote runs in a sandbox, or with a program that asks")
-            .hint("use `--sandbox`, or leave `--yolo` out"));
+}
+
+/// Exit 2 if what others wrote would get a program that asks nobody.
+fn refuse_open(wanted: &Wanted<'_>) -> Result<()> {
+    match wanted.is_open {
+        false => Ok(()),
+        true => Err(Failure::usage("what others wrote runs in a sandbox, or with a program that asks")
+            .hint("use `--sandbox`, or leave `--yolo` out")),
     }
-    let asks = args.is_untrusted && !args.sandbox;
-    Ok(Some((Args { ask: args.ask || asks, ..args }, task)))
 }
 
 /// The branch of a request, fetched.
@@ -47,15 +64,19 @@ fn request(
     ui: &Ui,
     env: &Env,
     common: &Common,
-    args: Args,
+    wanted: Wanted<'_>,
     repository: &Repository,
-    (forge, number): (&Forge, u64),
-) -> Result<Option<Args>> {
+    forge: &Forge,
+) -> Result<Option<Prepared>> {
+    let number = wanted.named.number;
     let Repository { git, repo, main } = repository;
     let found = Request { number, ..forge.view(number)? };
     if !found.state.is_empty() && found.state != "open" {
         let (state, url) = (printable(&found.state), printable(&found.url));
         return Err(FORGE.failure(format!("request {number} is {state}")).hint(format!("see it at {url}")));
+    }
+    if found.is_cross {
+        refuse_open(&wanted)?;
     }
     let own = git.common(&repo.common_dir)?;
     let ask = |args: &[&str]| Ok(own.cmd(&repo.common_dir).args(args.iter().copied()).capture()?.text());
@@ -74,13 +95,9 @@ fn request(
             .hint(format!("make it: `git fetch {remote} {base}:{base}`")));
     }
     let is_there = named(&here(env)?, &name).iter().any(|row| row.branch.as_ref() == Some(&branch));
-    let made = Args {
-        name,
-        branch: Some(branch.clone()),
-        target: Some(found.base.clone()),
-        is_untrusted: found.is_cross,
-        ..args
-    };
+    let target = Some(found.base.clone());
+    let is_untrusted = found.is_cross;
+    let made = Prepared { name, branch: branch.clone(), task: wanted.task, target, is_untrusted };
     if is_there {
         return Ok(Some(made));
     }
@@ -97,13 +114,13 @@ fn request(
         return Err(FORGE.failure(format!("request {number} moved meanwhile")).hint("run the same command again"));
     }
     // Before anything is made, a person sees what of it would run here.
-    if made.setup && made.is_untrusted {
+    if wanted.setup && is_untrusted {
         let stat =
             ask(&["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--stat=80", &format!("{base}...{kept}")])?;
         let lines = stat.lines().map(|line| line.trim().to_owned());
         let title = format!("request {number} of {} changes, against {}:", found.owner, found.base);
         ui.show(&std::iter::once(title).chain(lines).collect::<Vec<_>>());
-        ui.require_yes(made.yes, "Run the set-up commands with that?", "nothing was made")?;
+        ui.require_yes(wanted.yes, "Run the set-up commands with that?", "nothing was made")?;
     }
     make_branch(repository, (forge, &found), &branch, (&oid, &kept))?;
     if found.is_cross && found.can_push_to.is_none() {
@@ -159,33 +176,28 @@ fn follow(repository: &Repository, forge: &Forge, found: &Request, branch: &str)
 }
 
 /// The task of an issue: a stranger's text, which a person sees first.
-fn issue(
-    ui: &Ui,
-    env: &Env,
-    common: &Common,
-    (args, task): (Args, Option<String>),
-    forge: &Forge,
-    number: u64,
-) -> Result<Option<(Args, Option<String>)>> {
+fn issue(ui: &Ui, env: &Env, common: &Common, wanted: Wanted<'_>, forge: &Forge) -> Result<Option<Prepared>> {
+    refuse_open(&wanted)?;
+    let number = wanted.named.number;
     let (title, text) = forge.issue(number)?;
     let slug = slug(&format!("{number}-{title}")).unwrap_or_else(|| format!("issue-{number}"));
     let name = cut(&slug, 40).to_owned();
     let rows = here(env)?;
     let known = named(&rows, &name).into_iter().find(|row| row.branch.as_deref() == Some(&name));
-    let args = Args { name: name.clone(), branch: Some(name), is_untrusted: true, ..args };
+    let made = Prepared { branch: name.clone(), name, task: None, target: None, is_untrusted: true };
     // It has its task already.
     if known.is_some_and(|row| row.task.as_deref().is_some_and(|task| task != "idle")) {
-        return Ok(Some((args, None)));
+        return Ok(Some(made));
     }
     if common.dry_run {
-        ui.line(format!("would make a worktree for issue {number} on the branch {}", args.name));
+        ui.line(format!("would make a worktree for issue {number} on the branch {}", made.branch));
         return Ok(None);
     }
     let text = cleaned(format!("{title}\n\n{text}"));
-    ui.show(
-        &std::iter::once(format!("issue {number} says:")).chain(text.lines().map(str::to_owned)).collect::<Vec<_>>(),
-    );
-    ui.require_yes(args.yes, "Give that to an agent?", "nothing was made")?;
-    let first = task.unwrap_or_else(|| format!("Resolve issue {number} of {}.", forge.place.path));
-    Ok(Some((args, Some(format!("{first}\n\n{}", fenced("What the issue says", text.trim()))))))
+    let lines = std::iter::once(format!("issue {number} says:")).chain(text.lines().map(str::to_owned));
+    ui.show(&lines.collect::<Vec<_>>());
+    ui.require_yes(wanted.yes, "Give that to an agent?", "nothing was made")?;
+    let first = wanted.task.unwrap_or_else(|| format!("Resolve issue {number} of {}.", forge.place.path));
+    let task = format!("{first}\n\n{}", fenced("What the issue says", text.trim()));
+    Ok(Some(Prepared { task: Some(task), ..made }))
 }

@@ -96,6 +96,7 @@ fn nothing_of_a_fork_runs_unasked() {
     fork.git(&["push", "-q", "origin", "HEAD:main"]);
     forge.add(&w, 14, "fork", "main");
     app.shopfloor(&["new", "pr:14", "--yolo"]).exit(2).err_has("--sandbox");
+    assert_eq!(app.git(&["for-each-ref", "refs/shopfloor/pull"]), "");
     let at = w.at(app
         .shopfloor(&["new", "pr:14"])
         .exit(0)
