@@ -259,7 +259,7 @@ fn a_worker_of_the_clone_makes_requests_too() {
 fn accept_pushes_what_was_shown_and_nothing_that_came_between() {
     with_work!(w, forge, floor, at);
     floor.app.commit("mine.txt", "mine\n");
-    drop(at);
+    assert!(at.has("a.txt"));
     floor
         .ctl(&["accept", "adam", "--push"])
         .exit(3)
@@ -271,6 +271,21 @@ fn accept_pushes_what_was_shown_and_nothing_that_came_between() {
     assert_ne!(pushed(&w, "main"), before);
     assert_eq!(pushed(&w, "main"), tip(&floor));
     assert!(forge.requests().is_empty());
+    // Somebody commits to main after a person has seen what goes.
+    let at = by_hand(&floor, "adam", &[("b.txt", "b\n")]);
+    let (git, app) = (crate::support::world::which("git"), floor.app.path.display());
+    let git = git.display();
+    let late =
+        format!("[ -e '{app}/late' ] || {{ touch '{app}/late'; '{git}' -C '{app}' commit -q --allow-empty -m late; }}");
+    w.program("git", &format!("'{git}' \"$@\"; code=$?\ncase \" $* \" in *' ls-remote '*) {late};; esac\nexit $code"));
+    let before = pushed(&w, "main");
+    floor
+        .ctl(&["accept", "adam", "--push", "--yes"])
+        .exit(1)
+        .any_out()
+        .err_has("moved meanwhile")
+        .err_has("it has landed");
+    assert_eq!((pushed(&w, "main"), head(&at)), (before, tip(&floor)));
 }
 
 #[test]
