@@ -283,7 +283,8 @@ impl Forge {
             }
             Kind::GitLab => {
                 let body = format!("--description={body}");
-                let words = ["mr", "create", &title, &body, "--source-branch", head, "--target-branch", base, "--yes"];
+                let (head, base) = (format!("--source-branch={head}"), format!("--target-branch={base}"));
+                let words = ["mr", "create", &title, &body, &head, &base, "--yes"];
                 let more: &[&str] = if is_draft { &["--draft"] } else { &[] };
                 let source = if is_own { vec![] } else { vec!["--head", from.path.as_str()] };
                 self.ask(&[&words[..], more, &source, &["--repo", &repo]].concat(), "")?
