@@ -14,6 +14,14 @@ use crate::layout;
 /// For how many seconds an answer is not asked for again.
 const FRESH: i64 = 60;
 
+/// A branch here, what it is called at the remote, and whose repository that is.
+#[derive(Clone, Debug)]
+pub struct Named {
+    pub branch: String,
+    pub head: String,
+    pub owner: String,
+}
+
 /// The requests, and which one each branch has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -32,34 +40,61 @@ impl Requests {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// What the forge says, which is asked once a minute, or now. `owner` tells whose repository a branch is pushed to.
-    pub fn ask(
-        (root, now, is_now): (&Path, i64, bool),
-        forge: &Forge,
-        branches: &[String],
-        owner: &dyn Fn(&str) -> Result<String>,
-    ) -> Result<Requests> {
-        let mut asked = Requests::last(root);
-        if is_now || !(0..FRESH).contains(&(now - asked.at_unix)) {
-            asked = Requests { version: 1, at_unix: now, requests: forge.list()?, branches: BTreeMap::new() };
+    /// What the forge says, which is asked once a minute.
+    pub fn ask((root, now): (&Path, i64), forge: &Forge, branches: &[Named]) -> Result<Requests> {
+        let last = Requests::last(root);
+        match (0..FRESH).contains(&(now - last.at_unix)) {
+            true => Ok(last.found(branches)),
+            false => Ok(Requests::listed(forge.list(None)?, now).found(branches)),
         }
-        for branch in branches {
-            let owner = owner(branch)?;
+    }
+
+    /// What it says now of one branch, beside what was kept.
+    pub fn ask_now(root: &Path, forge: &Forge, branch: &Named) -> Result<Requests> {
+        let mut last = Requests::last(root);
+        let asked = forge.list(Some(&branch.head))?;
+        last.requests.retain(|request| request.head != branch.head);
+        last.requests = [asked, last.requests].concat();
+        Ok(last.found(std::slice::from_ref(branch)))
+    }
+
+    fn listed(requests: Vec<Request>, now: i64) -> Requests {
+        Requests { version: 1, at_unix: now, requests, branches: BTreeMap::new() }
+    }
+
+    /// With the request of each of these branches.
+    fn found(mut self, branches: &[Named]) -> Requests {
+        for Named { branch, head, owner } in branches {
             let is_its = |request: &&Request| {
-                request.head == *branch && (!request.is_cross || !owner.is_empty() && request.owner == owner)
+                let is_own = !request.is_cross || !owner.is_empty() && request.owner.eq_ignore_ascii_case(owner);
+                request.head == *head && is_own
             };
-            let mut its = asked.requests.iter().filter(is_its);
+            let mut its = self.requests.iter().filter(is_its);
             // The newest comes first. An open one goes before those of earlier work on a branch of this name.
             let found = its.clone().find(|request| request.state == "open").or_else(|| its.next());
-            asked.branches.extend(found.map(|request| (branch.clone(), request.number)));
+            match found.map(|request| request.number) {
+                Some(number) => self.branches.insert(branch.clone(), number),
+                None => self.branches.remove(branch),
+            };
         }
-        Ok(asked)
+        self
     }
 
     /// Keeps it for those who do not ask.
     pub fn keep(self, root: &Path) -> Result<Requests> {
         fs::replace(&layout::requests(root), &serde_json::to_vec(&self).unwrap_or_default(), Some(fs::PRIVATE))?;
         Ok(self)
+    }
+
+    /// Has the next one who wants to know ask anew.
+    pub fn outdated(root: &Path) -> Result<()> {
+        Requests { at_unix: 0, ..Requests::last(root) }.keep(root).map(drop)
+    }
+
+    /// Whether a request of this branch was merged at this commit.
+    pub fn was_merged(&self, head: &str, oid: &str) -> bool {
+        let is_it = |request: &Request| request.state == "merged" && request.head == head && request.oid == oid;
+        self.requests.iter().any(is_it)
     }
 
     /// The request of a branch.

@@ -162,9 +162,9 @@ pub struct Worker {
     /// None for a worker in the root's clone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<Adopted>,
-    /// The commit of its branch that a request has pushed. From then on others have the branch, too.
+    /// What others have of its branch, as that of a request. Nobody here moves it then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pushed: Option<String>,
+    pub pushed: Option<Pushed>,
     /// Keys that a later version added.
     #[serde(flatten)]
     pub more: Map<String, Value>,
@@ -196,6 +196,22 @@ pub struct Adopted {
     /// The settings of its own by which git runs or redirects something, as a person has accepted them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<(String, String)>,
+}
+
+/// A branch that others have as that of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pushed {
+    /// The repository that got the request, which a person has seen.
+    pub place: String,
+    /// Its commits that are there or were, the last one last: also one that is about to be pushed.
+    pub tips: Vec<String>,
+}
+
+impl Pushed {
+    /// Whether this commit was pushed, or was there when the worker began.
+    pub fn has(&self, sha: &str) -> bool {
+        self.tips.iter().any(|tip| tip == sha)
+    }
 }
 
 /// Work that landed as another commit, while its branch stayed where it was.
@@ -348,6 +364,11 @@ impl Worker {
             (None, Session::Up) => self.task.word(),
             (None, _) => "offline",
         }
+    }
+
+    /// Whether others have this commit by a request.
+    pub fn is_pushed(&self, sha: Option<&str>) -> bool {
+        self.pushed.as_ref().is_some_and(|pushed| sha.is_some_and(|sha| pushed.has(sha)))
     }
 
     /// The id of its task, if that is from the queue.

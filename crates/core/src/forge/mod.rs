@@ -3,6 +3,7 @@
 
 mod request;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -60,13 +61,25 @@ impl Kind {
     }
 }
 
-/// A repository on a forge.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A repository on a forge. Large and small letters are the same there.
+#[derive(Clone, Debug, Eq)]
 pub struct Place {
     /// The host, in small letters.
     pub host: String,
     /// Its owner and its name, with a slash between them.
     pub path: String,
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Place) -> bool {
+        self.to_string().eq_ignore_ascii_case(&other.to_string())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.host, self.path)
+    }
 }
 
 impl Place {
@@ -127,6 +140,8 @@ pub struct Forge {
     env: Env,
     /// The remote that leads there.
     pub remote: String,
+    /// Its address at that time.
+    pub url: String,
     /// That repository.
     pub place: Place,
 }
@@ -164,10 +179,11 @@ impl Forge {
         let ask = |args: &[&str]| Ok(git.cmd(dir).args(args.iter().copied()).capture()?.text());
         let mut found = Vec::new();
         for remote in ask(&["remote"])?.lines() {
-            let Some(place) = Place::of(&ask(&["remote", "get-url", remote])?) else { continue };
+            let url = ask(&["remote", "get-url", "--", remote])?;
+            let Some(place) = Place::of(&url) else { continue };
             let is_chosen = ask(&["config", "--get", &format!("remote.{remote}.gh-resolved")])? == "base";
             let order = ["upstream", "github", "origin"].iter().position(|name| *name == remote).unwrap_or(3);
-            found.push(((!is_chosen, order), remote.to_owned(), Kind::of(env, &place.host), place));
+            found.push(((!is_chosen, order), (remote.to_owned(), url), Kind::of(env, &place.host), place));
         }
         found.sort_by_key(|(order, ..)| *order);
         if let Some(Named { place: Some(wanted), .. }) = named {
@@ -175,15 +191,17 @@ impl Forge {
         } else if let Some(kind) = named.and_then(|named| named.kind) {
             found.retain(|(_, _, known, _)| *known == kind);
         }
-        let Some((_, remote, kind, place)) = found.first().cloned() else {
+        let Some((_, (remote, url), kind, place)) = found.first().cloned() else {
+            let wanted = named.and_then(|named| named.place.as_ref()).map_or("a forge".to_owned(), Place::to_string);
             return Err(FORGE
-                .failure("no remote of this repository leads there")
-                .hint("`git remote -v` shows where they lead; `git remote add upstream URL` adds one"));
+                .failure(format!("no remote of this repository leads to {wanted}"))
+                .hint("`git remote -v` shows where they lead; `git remote add NAME URL` adds one"));
         };
-        if let Some((_, other, ..)) = found.iter().find(|(_, _, other, _)| *other != kind) {
+        let is_chosen = !found[0].0.0;
+        if let Some((_, (other, _), ..)) = found.iter().find(|(_, _, other, _)| *other != kind && !is_chosen) {
             return Err(FORGE
                 .failure(format!("the remotes {remote} and {other} lead to two forges"))
-                .hint("say which: give the whole address of the request or the issue"));
+                .hint(format!("choose one: `git config remote.{remote}.gh-resolved base`")));
         }
         let program = proc::find(env, kind.program()).ok_or_else(|| {
             let name = kind.program();
@@ -191,7 +209,7 @@ impl Forge {
                 .failure(format!("{name} is not on the PATH"))
                 .hint(format!("install it: `apt install {name}` or `brew install {name}`; then `{name} auth login`"))
         })?;
-        Ok(Forge { kind, program, env: env.clone(), remote, place })
+        Ok(Forge { kind, program, env: env.clone(), remote, url, place })
     }
 
     /// The repository, as its program takes it.
@@ -209,21 +227,21 @@ impl Forge {
             .into_iter()
             .fold(cmd, |cmd, (name, value)| cmd.var(name, value));
         let name = self.kind.program();
-        let failed = |why: String| {
+        let failed = |why: &str| {
             FORGE
                 .failure(format!("{name} could not answer"))
-                .because(std::io::Error::other(why))
-                .hint(format!("see `{name} auth status`, then run the same command again"))
+                .details(why.lines().map(|line| format!("  {}", printable(line))))
+                .hint(format!("if it is not logged in: `{name} auth login`; then run the same command again"))
         };
         let output = match cmd.input(input.as_bytes().to_vec()).within(PATIENCE).capture() {
             Err(failure) if failure.kind == "deadline" => {
-                return Err(failed(format!("it took longer than {} s", PATIENCE.as_secs())));
+                return Err(failed(&format!("it took longer than {} s", PATIENCE.as_secs())));
             }
             output => output?,
         };
         match output.status.success() {
             true => Ok(output.text()),
-            false => Err(failed(printable(String::from_utf8_lossy(&output.stderr).trim()))),
+            false => Err(failed(String::from_utf8_lossy(&output.stderr).trim())),
         }
     }
 
@@ -248,17 +266,23 @@ impl Forge {
         self.kind.head_ref(number)
     }
 
-    /// The last hundred requests, the newest first.
-    pub fn list(&self) -> Result<Vec<Request>> {
+    /// The last hundred requests, or those of a branch, the newest first.
+    pub fn list(&self, head: Option<&str>) -> Result<Vec<Request>> {
         let repo = self.repo();
+        let head: Vec<String> = match (head, self.kind) {
+            (None, _) => Vec::new(),
+            (Some(head), Kind::GitHub) => vec![format!("--head={head}")],
+            (Some(head), Kind::GitLab) => vec![format!("--source-branch={head}")],
+        };
+        let head: Vec<&str> = head.iter().map(String::as_str).collect();
         let (listed, read): (_, fn(&Value) -> Request) = match self.kind {
             Kind::GitHub => {
                 let words = ["pr", "list", "--state", "all", "--limit", "100", "--json", LISTED, "--repo", &repo];
-                (self.asked(&words)?, from_gh)
+                (self.asked(&[&words[..], &head].concat())?, from_gh)
             }
             Kind::GitLab => {
                 let words = ["mr", "list", "--all", "--per-page", "100", "--output", "json", "--repo", &repo];
-                (self.asked(&words)?, from_glab)
+                (self.asked(&[&words[..], &head].concat())?, from_glab)
             }
         };
         Ok(listed.as_array().into_iter().flatten().map(read).collect())
@@ -359,7 +383,7 @@ impl Forge {
 
     /// Fetches from its remote, and nothing more than this.
     pub fn fetch_into(&self, git: &Git, dir: &Path, refspec: &str) -> Result<()> {
-        fetch(git, dir, &self.remote, refspec)
+        fetch(git, dir, &self.url, refspec)
     }
 }
 
@@ -370,9 +394,18 @@ pub fn fetch(git: &Git, dir: &Path, remote: &str, refspec: &str) -> Result<()> {
     match output.status.success() {
         true => Ok(()),
         false => Err(FORGE
-            .failure(format!("cannot fetch from {}", printable(remote)))
+            .failure(format!("cannot fetch from {}", shown_url(remote)))
             .because(std::io::Error::other(printable(String::from_utf8_lossy(&output.stderr).trim())))
             .hint(format!("`git ls-remote {}` shows whether it can be reached", shell_word(remote.as_ref())))),
+    }
+}
+
+/// An address without a password.
+pub fn shown_url(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    match rest.split_once('@') {
+        Some((_, rest)) if ["http", "https"].contains(&scheme) => printable(&format!("{scheme}://{rest}")),
+        _ => printable(url),
     }
 }
 

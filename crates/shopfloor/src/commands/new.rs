@@ -82,9 +82,11 @@ pub struct Args {
     /// Do not ask about what others wrote: an issue, or with --setup the changes of a fork
     #[arg(long)]
     pub yes: bool,
-    /// The branch that the work lands on, and whether others wrote what it begins with.
+    /// The branch that the work lands on, the repository with the request, and whether others wrote what it begins with.
     #[arg(skip)]
     pub target: Option<String>,
+    #[arg(skip)]
+    pub request: Option<String>,
     #[arg(skip)]
     pub is_untrusted: bool,
     /// Fill the submodules as well
@@ -117,6 +119,10 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let task = task(ui, env, args)?;
     let (args, task) = match Named::parse(&args.name) {
+        None if ["pr:", "mr:", "issue:"].iter().any(|word| args.name.starts_with(word)) => {
+            return Err(Failure::usage(format!("`{}` names no request and no issue", printable(&args.name)))
+                .hint("give its number: `shopfloor new pr:12`, or its whole address"));
+        }
         None => (args.clone(), task),
         Some(named) => match from_forge(ui, env, common, (args, task, &named), &repository)? {
             Some(prepared) => prepared,
@@ -178,10 +184,10 @@ fn from_forge(
     let is_open = args.yolo && !args.sandbox;
     let wanted = Wanted { named, task, is_open, setup: args.setup, yes: args.yes };
     let Some(made) = prepare(ui, env, common, wanted, repository)? else { return Ok(None) };
-    let Prepared { name, branch, task, target, is_untrusted } = made;
+    let Prepared { name, branch, task, target, request, is_untrusted } = made;
     let ask = args.ask || is_untrusted && !args.sandbox;
     let (branch, if_exists) = (Some(branch), Some("return".to_owned()));
-    Ok(Some((Args { name, branch, if_exists, target, is_untrusted, ask, ..args.clone() }, task)))
+    Ok(Some((Args { name, branch, if_exists, target, request, is_untrusted, ask, ..args.clone() }, task)))
 }
 
 /// The environment in which the worktree is made. Of what others wrote nothing runs before a person has seen it.
@@ -345,6 +351,7 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (Option<&str>, &Path)) -
     add.extend(agent(env, args)?.map(|agent| format!("--agent={agent}")));
     add.extend(runner(args));
     add.extend(args.target.iter().map(|target| format!("--target={target}")));
+    add.extend(args.request.iter().map(|place| format!("--request={place}")));
     let flags = [(args.yolo, "--yolo"), (args.ask, "--ask")];
     add.extend(flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag.to_owned()));
     if worker_at(there, path)?.is_none() {
@@ -414,7 +421,7 @@ fn missing_program(env: &Env, args: &Args) -> Result<Option<String>> {
 }
 
 /// Runs a tool, shows what it says to a person, and returns its answer.
-fn quietly(ui: &Ui, env: &Env, words: &[String]) -> Result<Answer> {
+pub fn quietly(ui: &Ui, env: &Env, words: &[String]) -> Result<Answer> {
     let mut words = words.to_vec();
     if ui.is_quiet() && !words.iter().any(|word| word == "-q") {
         words.insert(1, "-q".to_owned());

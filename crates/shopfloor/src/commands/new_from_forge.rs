@@ -29,8 +29,9 @@ pub struct Prepared {
     pub name: String,
     pub branch: String,
     pub task: Option<String>,
-    /// The branch that its work lands on, if that is not the usual one.
+    /// The branch that its work lands on, if that is not the usual one, and the repository that has the request.
     pub target: Option<String>,
+    pub request: Option<String>,
     /// Whether others wrote what it begins with.
     pub is_untrusted: bool,
 }
@@ -78,29 +79,25 @@ fn request(
     if found.is_cross {
         refuse_open(&wanted)?;
     }
+    let (branch, base) = (branch_of(repository, forge, &found)?, format!("refs/heads/{}", found.base));
     let own = git.common(&repo.common_dir)?;
     let ask = |args: &[&str]| Ok(own.cmd(&repo.common_dir).args(args.iter().copied()).capture()?.text());
-    let default = ask(&["rev-parse", "--abbrev-ref", &format!("{}/HEAD", forge.remote)])?;
-    let default = default.strip_prefix(&format!("{}/", forge.remote)).unwrap_or_default().to_owned();
-    let is_usual = [&found.base, &default, "HEAD", "main", "master"].contains(&found.head.as_str())
-        || git.branch(repo)?.as_ref() == Some(&found.head)
-        || ask(&["check-ref-format", "--branch", &found.head])? != found.head;
-    let branch = if is_usual { format!("pr-{number}") } else { found.head.clone() };
     let name = slug(&branch).unwrap_or_else(|| format!("pr-{number}"));
-    let base = format!("refs/heads/{}", found.base);
-    if ask(&["rev-parse", "--verify", "--quiet", &base])?.is_empty() {
-        let (base, remote) = (printable(&found.base), shell_word(forge.remote.as_ref()));
-        return Err(FORGE
-            .failure(format!("request {number} goes to {base}, and there is no such branch here"))
-            .hint(format!("make it: `git fetch {remote} {base}:{base}`")));
-    }
-    let is_there = named(&here(env)?, &name).iter().any(|row| row.branch.as_ref() == Some(&branch));
-    let target = Some(found.base.clone());
+    let rows = here(env)?;
+    let there = named(&rows, &name);
+    let (target, request) = (Some(found.base.clone()), Some(forge.place.to_string()));
     let is_untrusted = found.is_cross;
-    let made = Prepared { name, branch: branch.clone(), task: wanted.task, target, is_untrusted };
-    if is_there {
-        return Ok(Some(made));
+    let made = Prepared { name, branch: branch.clone(), task: wanted.task, target, request, is_untrusted };
+    if let Some(other) = there.first() {
+        let is_its = other.branch.as_ref() == Some(&branch) && is_followed(repository, &branch, number)?;
+        return match is_its {
+            true => Ok(Some(made)),
+            false => Err(FORGE
+                .failure(format!("{} is at work, and not on request {number}", printable(&made.name)))
+                .hint("rename its branch, or remove it, then run the same command again")),
+        };
     }
+    ui.note(format!("request {number} is in {}, where {} leads", forge.place, printable(&forge.remote)));
     if common.dry_run {
         ui.line(format!(
             "would fetch request {number}, and make a worktree for it on the branch {}",
@@ -129,7 +126,26 @@ fn request(
     Ok(Some(made))
 }
 
-/// Makes the branch of a request, from nothing. Exit 1 if it is there, and at another commit.
+/// What the branch of a request is called here. Exit 1 if the branch that it goes to is not here.
+fn branch_of(Repository { git, repo, .. }: &Repository, forge: &Forge, found: &Request) -> Result<String> {
+    let own = git.common(&repo.common_dir)?;
+    let ask = |args: &[&str]| Ok(own.cmd(&repo.common_dir).args(args.iter().copied()).capture()?.text());
+    let base = format!("refs/heads/{}", found.base);
+    if !own.cmd(&repo.common_dir).args(["show-ref", "--verify", "--quiet", &base]).capture()?.status.success() {
+        let (number, refspec) = (found.number, shell_word(format!("{0}:{0}", found.base).as_ref()));
+        return Err(FORGE
+            .failure(format!("request {number} goes to {}, and there is no such branch here", printable(&found.base)))
+            .hint(format!("make it: `git fetch {} {refspec}`", shell_word(forge.remote.as_ref()))));
+    }
+    let default = ask(&["rev-parse", "--abbrev-ref", &format!("{}/HEAD", forge.remote)])?;
+    let default = default.strip_prefix(&format!("{}/", forge.remote)).unwrap_or_default().to_owned();
+    let is_usual = ["", &found.base, &default, "HEAD", "main", "master"].contains(&found.head.as_str())
+        || git.branch(repo)?.as_ref() == Some(&found.head)
+        || ask(&["check-ref-format", "--branch", &found.head])? != found.head;
+    Ok(if is_usual { format!("pr-{}", found.number) } else { found.head.clone() })
+}
+
+/// Makes the branch of a request, from nothing. Exit 1 if it is there, and at another commit, or another request's.
 fn make_branch(
     repository: &Repository,
     (forge, found): (&Forge, &Request),
@@ -140,20 +156,30 @@ fn make_branch(
     let (own, name) = (git.common(&repo.common_dir)?, format!("refs/heads/{branch}"));
     let own = || own.cmd(&repo.common_dir);
     let before = own().args(["rev-parse", "--verify", "--quiet", &name]).capture()?.text();
+    let (shown, number) = (printable(branch), found.number);
+    if !before.is_empty() && before != oid {
+        return Err(FORGE
+            .failure(format!("the branch {shown} exists, and is not at the last commit of request {number}"))
+            .hint(format!("compare them: `git log --oneline --left-right {shown}...{kept}`")));
+    }
+    // First, so that a kill leaves no branch of which nobody knows where it comes from.
+    follow(repository, forge, found, branch)?;
     if before.is_empty() {
         require_plain_ref(&repo.common_dir, &name)?;
         let none = "0".repeat(oid.len());
         let made = own().args(["update-ref", "--no-deref", "-m", "shopfloor: new", &name, oid, &none]).capture()?;
         answer("update-ref", &made)?;
-        return follow(repository, forge, found, branch);
     }
-    if before == oid {
-        return Ok(());
-    }
-    let (shown, number) = (printable(branch), found.number);
-    Err(FORGE
-        .failure(format!("the branch {shown} exists, and is not at the last commit of request {number}"))
-        .hint(format!("compare them: `git log --oneline --left-right {shown}...{kept}`")))
+    Ok(())
+}
+
+/// The key of a branch's section for the number of its request.
+const REQUEST: &str = "shopfloorRequest";
+
+/// Whether a branch is that of this request.
+fn is_followed(Repository { git, main, .. }: &Repository, branch: &str, number: u64) -> Result<bool> {
+    let known = git.cmd(main).args(["config", "--get", &format!("branch.{branch}.{REQUEST}")]).capture()?;
+    Ok(known.text() == number.to_string())
 }
 
 /// Records where the branch comes from, as git knows it, and where it can be pushed to.
@@ -162,16 +188,35 @@ fn follow(repository: &Repository, forge: &Forge, found: &Request, branch: &str)
     let config = |key: &str, value: &str| {
         answer("config", &git.cmd(main).args(["config", &format!("branch.{branch}.{key}"), value]).capture()?).map(drop)
     };
-    config("remote", &forge.remote)?;
-    if !found.is_cross {
-        return config("merge", &format!("refs/heads/{branch}"));
+    config(REQUEST, &number.to_string())?;
+    if found.head != branch {
+        config("shopfloorRequestHead", &found.head)?;
     }
-    config("merge", &forge.head_ref(number))?;
+    if !found.is_cross {
+        config("remote", &forge.remote)?;
+        return config("merge", &format!("refs/heads/{}", found.head));
+    }
     let url = git.cmd(main).args(["remote", "get-url", "--push", "--", &forge.remote]).capture()?.text();
-    match &found.can_push_to {
-        Some(path) => config("pushRemote", &url.replace(&forge.place.path, path)),
+    let fork = found.can_push_to.as_ref().and_then(|path| {
+        let (start, end) = (url.len().checked_sub(forge.place.path.len())?, url.trim_end_matches('/'));
+        let (head, suffix) = match end.strip_suffix(".git") {
+            Some(rest) => (rest.get(..rest.len().checked_sub(forge.place.path.len())?)?, ".git"),
+            None => (end.get(..start)?, ""),
+        };
+        Some(format!("{head}{path}{suffix}"))
+    });
+    match fork {
+        Some(url) => {
+            config("remote", &url)?;
+            config("merge", &format!("refs/heads/{}", found.head))?;
+            config("pushRemote", &url)
+        }
         // A push without a word would make a branch in a repository that is not its own.
-        None => config("pushRemote", &format!("/dev/null/the-fork-of-request-{number}-cannot-be-pushed-to")),
+        None => {
+            config("remote", &forge.remote)?;
+            config("merge", &forge.head_ref(number))?;
+            config("pushRemote", &format!("/dev/null/the-fork-of-request-{number}-cannot-be-pushed-to"))
+        }
     }
 }
 
@@ -184,7 +229,7 @@ fn issue(ui: &Ui, env: &Env, common: &Common, wanted: Wanted<'_>, forge: &Forge)
     let name = cut(&slug, 40).to_owned();
     let rows = here(env)?;
     let known = named(&rows, &name).into_iter().find(|row| row.branch.as_deref() == Some(&name));
-    let made = Prepared { branch: name.clone(), name, task: None, target: None, is_untrusted: true };
+    let made = Prepared { branch: name.clone(), name, task: None, target: None, request: None, is_untrusted: true };
     // It has its task already.
     if known.is_some_and(|row| row.task.as_deref().is_some_and(|task| task != "idle")) {
         return Ok(Some(made));

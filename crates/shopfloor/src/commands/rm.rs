@@ -9,6 +9,7 @@ use shopfloor_core::git::require_plain_ref;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
+use crate::commands::new::quietly;
 use crate::commands::pass_on;
 use crate::commands::shell_init::FUNCTION;
 use crate::commands::worker_commands::{here, require};
@@ -30,19 +31,22 @@ pub struct Args {
     /// All agents whose requests were merged on the forge, as your own `gh` or `glab` tells
     #[arg(long, conflicts_with_all = ["names", "force"])]
     pub merged: bool,
+    /// Also those whose requests were not made from here
+    #[arg(long, requires = "merged")]
+    pub yes: bool,
     /// Remove them all the same, and keep what would be lost under a ref
     #[arg(long)]
     pub force: bool,
 }
 
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
-    if args.merged { merged(ui, env, common) } else { remove(ui, env, common, args) }
+    if args.merged { merged(ui, env, common, args.yes) } else { remove(ui, env, common, args) }
 }
 
 /// Takes in what was merged on the forge, and removes the agents that have nothing else.
-fn merged(ui: &Ui, env: &Env, common: &Common) -> Result<Exit> {
+fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> {
     let there = env.at(&repository::find_near(env)?.main)?;
-    overview::ask_forge(&there)?;
+    overview::ask_forge(&there, true)?;
     let is_merged = |row: &Row| row.request.as_ref().is_some_and(|request| request["state"] == "merged");
     let mut exit = Exit::Done;
     for row in here(env)?.iter().filter(|row| is_merged(row) && row.task.as_deref() == Some("needs_review")) {
@@ -52,9 +56,9 @@ fn merged(ui: &Ui, env: &Env, common: &Common) -> Result<Exit> {
             would_remove(ui, row);
             continue;
         }
-        let taken = ask(&there, &["worker-ctl", "accept", "--merged", worker])?;
-        if let Some(why) = taken.failure() {
-            ui.warn(format!("{} stays: {why}", printable(&row.name)));
+        let mut words = ["worker-ctl", "accept", "--merged", worker].map(str::to_owned).to_vec();
+        words.extend(is_agreed.then(|| "--yes".to_owned()));
+        if quietly(ui, &there, &words)?.status.code() != 0 {
             exit = Exit::No;
         }
     }
@@ -62,25 +66,31 @@ fn merged(ui: &Ui, env: &Env, common: &Common) -> Result<Exit> {
     let over: Vec<&Row> = rows.iter().filter(|row| is_merged(row) && row.task.as_deref() == Some("idle")).collect();
     if over.is_empty() {
         ui.nothing_to_do();
-        return Ok(exit);
     }
-    let names = over.iter().map(|row| row.worker.clone().unwrap_or_else(|| row.name.clone())).collect();
-    let removed = remove(ui, env, common, &Args { names, merged: false, force: false })?;
-    if removed.code() == 0 && !common.dry_run {
-        over.iter().try_for_each(|row| delete_branch(&there, row))?;
+    for row in over {
+        let names = vec![row.worker.clone().unwrap_or_else(|| row.name.clone())];
+        // What worktree-spawn notes of the branch is not so a moment later.
+        let quiet = Common { quiet: true, ..common.clone() };
+        let removed = remove(ui, env, &quiet, &Args { names, merged: false, force: false, yes: false })?;
+        if removed.code() == 0 && !common.dry_run {
+            delete_branch(&there, row)?;
+            ui.done(format!("removed {}", printable(&row.name)));
+        }
+        exit = if exit.code() == 0 { removed } else { exit };
     }
-    Ok(if exit.code() == 0 { removed } else { exit })
+    Ok(exit)
 }
 
 /// Deletes the branch of a removed agent if it is where it was when its request was merged. A ref of ours keeps the commit.
 fn delete_branch(env: &Env, row: &Row) -> Result<()> {
     let (Some(branch), Some(tip)) = (&row.branch, &row.landed) else { return Ok(()) };
-    let Repository { git, repo, .. } = repository::find(env)?;
-    let (git, name) = (git.common(&repo.common_dir)?, format!("refs/heads/{branch}"));
+    let Repository { git, repo, main } = repository::find(env)?;
+    let (own, name) = (git.common(&repo.common_dir)?, format!("refs/heads/{branch}"));
     require_plain_ref(&repo.common_dir, &name)?;
-    let deleted = git.cmd(&repo.common_dir).args(["update-ref", "--no-deref", "-d", &name, tip]).capture()?;
-    if deleted.status.success() {
-        git.cmd(&repo.common_dir).args(["config", "--remove-section", &format!("branch.{branch}")]).capture()?;
+    own.cmd(&repo.common_dir).args(["update-ref", "--no-deref", "-d", &name, tip]).capture()?;
+    let left = own.cmd(&repo.common_dir).args(["show-ref", "--verify", "--quiet", &name]).capture()?;
+    if !left.status.success() {
+        git.cmd(&main).args(["config", "--remove-section", &format!("branch.{branch}")]).capture()?;
     }
     Ok(())
 }
@@ -101,7 +111,8 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let there = if can_leave { &env.at(&main)? } else { env };
     let force = args.force.then_some("--force");
     let call = |tool: &str, words: &[&str], names: &[&str]| -> Result<Exit> {
-        let words = words.iter().chain(&force).chain(&["--"]).chain(names);
+        let words = words.iter().filter(|word| !(common.quiet && **word == "-q"));
+        let words = words.chain(&force).chain(&["--"]).chain(names);
         pass_on(ui, there, common, tool, words.map(|word| (*word).to_owned()).collect())
     };
     let (mut agents, mut exit) = (Vec::new(), Exit::Done);

@@ -41,7 +41,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let env = env.at(&repository.main)?;
     let here = repository.main.to_string_lossy();
     if args.requests {
-        overview::ask_forge(&env)?;
+        overview::ask_forge(&env, false)?;
     }
     if !args.watch {
         let overview = overview::read(&env)?;

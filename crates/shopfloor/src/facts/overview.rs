@@ -39,15 +39,15 @@ pub fn has_nothing(env: &Env, worktree: &str) -> Result<bool> {
     Ok(listed.iter().any(|record| record["worktree"] == worktree && record["ahead"] == 0 && record["dirty"] == false))
 }
 
-/// Lets worker-ctl ask the forge about requests.
-pub fn ask_forge(env: &Env) -> Result<()> {
-    let asked = ask(env, &["worker-ctl", "status", "--requests"])?;
-    match asked.failure() {
-        Some(why) if !asked.is_unused() => {
-            Err(FORGE.failure(why).hint("run `worker-ctl status --requests`, which says more"))
-        }
-        _ => Ok(()),
+/// Lets worker-ctl ask the forge about requests, at once or at most once a minute.
+pub fn ask_forge(env: &Env, is_fresh: bool) -> Result<()> {
+    let fresh = is_fresh.then_some("--fresh");
+    let asked = ask(env, &[&["worker-ctl", "status", "--requests"][..], fresh.as_slice()].concat())?;
+    if asked.status.code() == 0 || asked.is_unused() {
+        return Ok(());
     }
+    let why = asked.error.unwrap_or_else(|| "the forge could not be asked".to_owned());
+    Err(FORGE.failure(why).hint("`worker-ctl status --requests` says more"))
 }
 
 /// Asks all tools at once.

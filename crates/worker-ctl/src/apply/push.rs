@@ -3,6 +3,7 @@
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::forge::{FORGE, Forge, Request};
+use shopfloor_core::git::require_plain_ref;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::{land, publish};
@@ -45,15 +46,15 @@ pub fn push(own: &Own, remote: &Remote, (sha, branch): (&str, &str), replaces: O
 }
 
 /// The request of a worker that was merged, if it has one that was not taken in yet. The forge is asked, where a request is
-/// known. Exit 1 if what was merged is not the worker's work, or went elsewhere.
-pub fn merged(ctx: &Context<'_>, worker: &Worker) -> Result<Option<(Forge, Request)>> {
+/// known. Exit 1 if what was merged is not the worker's work, or went elsewhere, and 3 if nobody can be asked about a request
+/// that was not made from here.
+pub fn merged(ctx: &Context<'_>, worker: &Worker, is_agreed: bool) -> Result<Option<(Forge, Request)>> {
     let known = Requests::last(&ctx.root.path);
     let is_known = known.of(&worker.branch).is_some() || worker.pushed.is_some();
     let Some(sha) = worker.work.commit_sha.as_deref().filter(|_| is_known && !ctx.is_dry) else { return Ok(None) };
     let own = Own::of(ctx)?;
     let asked = own.forge(ctx).and_then(|forge| {
-        let branches = std::slice::from_ref(&worker.branch);
-        let asked = Requests::ask((&ctx.root.path, ctx.now(), false), &forge, branches, &|branch| own.owner(branch))?;
+        let asked = Requests::ask_now(&ctx.root.path, &forge, &own.named(&worker.branch)?)?;
         Ok((forge, asked.keep(&ctx.root.path)?))
     });
     let (forge, asked) = match asked {
@@ -63,16 +64,20 @@ pub fn merged(ctx: &Context<'_>, worker: &Worker) -> Result<Option<(Forge, Reque
             return Ok(None);
         }
     };
-    let landed = worker.adopted.as_ref().and_then(|adopted| adopted.landed.as_ref()).map(|landed| &landed.tip);
-    let request = asked.of(&worker.branch).filter(|request| request.state == "merged" && landed != Some(&request.oid));
+    let request = asked.of(&worker.branch).filter(|request| request.state == "merged");
     let Some(request) = request.cloned() else { return Ok(None) };
-    if request.oid != sha {
+    if request.oid != sha && worker.pushed.is_some() {
         forge.fetch(&own.git, &own.source, request.number)?;
         bring(ctx, &own, &worker.name, sha)?;
     }
-    let (name, number) = (&worker.name, request.number);
-    if !own.has(&request.oid, sha)? {
-        // What is beyond it may be work that only begins there.
+    let (name, number, place) = (&worker.name, request.number, forge.place.to_string());
+    let is_beyond = !own.has(&request.oid, sha)?;
+    let landed = worker.adopted.as_ref().and_then(|adopted| adopted.landed.as_ref()).map(|landed| &landed.tip);
+    // One of earlier work, on a branch of the same name.
+    if landed == Some(&request.oid) || is_beyond && !worker.is_pushed(Some(&request.oid)) {
+        return Ok(None);
+    }
+    if is_beyond {
         return Err(failure::UNMERGED
             .failure(format!("{name} has commits beyond those that request {number} has merged"))
             .details(own.beyond(sha, &request.oid)?)
@@ -86,6 +91,16 @@ pub fn merged(ctx: &Context<'_>, worker: &Worker) -> Result<Option<(Forge, Reque
                 "if that is right, forget the worker: `worker-ctl nuke {name} --force`, which keeps its commits"
             )));
     }
+    // An agent can lead a remote elsewhere.
+    if worker.pushed.as_ref().is_none_or(|pushed| !pushed.place.eq_ignore_ascii_case(&place)) {
+        let question = format!(
+            "Request {number} of {place}, where the remote {} leads, was merged, and was not made from here. Take in {} as \
+             it is there?",
+            printable(&forge.remote),
+            ctx.repo.branch
+        );
+        ctx.ui.require_yes(is_agreed, &question, format!("{name} stays: {place} is not known to have its request"))?;
+    }
     Ok(Some((forge, request)))
 }
 
@@ -96,13 +111,13 @@ pub fn take_in(ctx: &Context<'_>, name: &str, forge: &Forge) -> Result<String> {
     let sha = require_review(&worker)?;
     let _publishing = ctx.lock_root(RootLock::Publish)?;
     let (branch, kept) = (&ctx.repo.branch, format!("refs/shopfloor/merged/{name}"));
-    shopfloor_core::git::require_plain_ref(&common_dir(&own.source), &kept)?;
+    require_plain_ref(&common_dir(&own.source), &kept)?;
     forge.fetch_into(&own.git, &own.source, &format!("+refs/heads/{branch}:{kept}"))?;
     let none = |at: &str| Failure::failed(format!("there is no branch {branch} in {at}")).hint("bring it back");
     let old = ctx.repo.commit(&own.source, &format!("refs/heads/{branch}"))?;
     let old = old.ok_or_else(|| none(&own.source.to_string_lossy()))?;
     // As the remote says, and not as the ref: an agent can write that.
-    let new = own.tip_at(&forge.remote, branch)?.ok_or_else(|| none(&forge.remote))?;
+    let new = own.heads(&forge.url)?.remove(branch).ok_or_else(|| none(&forge.remote))?;
     if ctx.repo.is_own && !own.has(&old, &new)? {
         ctx.repo.with_hashed_objects(&old, &new)?;
     }
@@ -111,7 +126,7 @@ pub fn take_in(ctx: &Context<'_>, name: &str, forge: &Forge) -> Result<String> {
         false if own.has(&new, &old)? => publish::advance(&ctx.repo, &own.source, &old, &new),
         false => Err(failure::NOT_PUBLISHED
             .failure(format!("{branch} here has commits that {} lacks, so it stays", printable(&forge.remote)))
-            .hint(format!("bring them together: `git merge {}`", shell_word(kept.as_ref())))),
+            .hint(format!("bring them together: `git pull {} {branch}`", shell_word(forge.remote.as_ref())))),
     };
     let moved = moved.and_then(|is_moved| match is_moved {
         true => Ok(()),
@@ -124,5 +139,6 @@ pub fn take_in(ctx: &Context<'_>, name: &str, forge: &Forge) -> Result<String> {
         Ok(()) => {}
     }
     land::close_task(ctx, name, sha, &new)?;
+    own.git.cmd(&own.source).args(["update-ref", "--no-deref", "-d", &kept]).capture()?;
     Ok(new)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::forge::shown_url;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::printable;
 
@@ -104,7 +105,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 /// Takes in the worker's request if it was merged on the forge.
 fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Option<Exit>> {
     let (ctx, name) = (&ctx.of(worker)?, &worker.name);
-    let Some((forge, request)) = merged(ctx, worker)? else {
+    let Some((forge, request)) = merged(ctx, worker, args.yes)? else {
         return match args.merged {
             true => Err(failure::WRONG_STATE
                 .failure(format!("no request of {name} was merged that was not taken in yet"))
@@ -117,8 +118,12 @@ fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Optio
         return Err(changed_meanwhile(name));
     }
     let new = take_in(ctx, name, &forge)?;
-    ctx.ui.note(format!("request {} of {name} was merged into {}", request.number, ctx.repo.branch));
-    Ok(Some(print_answer(ctx, worker, &new, &Landed::NothingToMerge(new.clone()))))
+    let branch = &ctx.repo.branch;
+    match ctx.ui.is_json() {
+        true => ctx.ui.json(&answer(name, "merged", &new, branch)),
+        false => ctx.ui.note(format!("request {} of {name} was merged into {branch}", request.number)),
+    }
+    Ok(Some(Exit::Done))
 }
 
 /// The front door promises more than a tool that scripts run: it asks about work that nobody has reviewed. Returns the commit
@@ -179,19 +184,24 @@ fn see_push(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<SeenPush>
     let remote = own.remote(branch)?;
     let work = commits(&ctx.repo, &ctx.repo.range(&base, sha))?;
     let url = require_one_place(&remote)?;
-    let mut lines =
-        vec![format!("this leaves the machine, to the branch {branch} of {}, which is {url}:", remote.name)];
+    let mut lines = vec![format!(
+        "this leaves the machine, to the branch {branch} of {}, which is {}:",
+        remote.name,
+        shown_url(url)
+    )];
     lines.extend(work.iter().map(|[_, author, _, _, text]| {
         format!("the work of {}: {} ({author})", worker.name, text.lines().next().unwrap_or_default())
     }));
-    if let Some(there) = own.tip_at(url, branch)? {
-        if !own.has(&base, &there)? {
-            return Err(failure::PUSHED
-                .failure(format!("{branch} at {} has commits that {branch} here lacks", printable(&remote.name)))
-                .hint(format!("take them in first: `git pull {} {branch}`", remote.name)));
-        }
-        lines.extend(own.beyond(&base, &there)?);
+    let heads = own.heads(url)?;
+    if let Some(there) = heads.get(branch).filter(|there| !own.has(&base, there).unwrap_or(false)) {
+        return Err(failure::PUSHED
+            .failure(format!("{branch} at {} has commits that {branch} here lacks", printable(&remote.name)))
+            .details([format!("  {there}")])
+            .hint(format!("take them in first: `git pull {} {branch}`", remote.name)));
     }
+    lines.extend(own.lacking(&base, &heads)?.iter().map(|[id, author, _, text]| {
+        format!("commit {} {} ({author})", id.get(..12).unwrap_or(id), text.lines().next().unwrap_or_default())
+    }));
     ctx.ui.show(&lines);
     require_person(ctx, args.yes, "Land it and push that?", "nothing landed or was pushed")?;
     let lands_commits = args.land.unwrap_or(worker.land()) == LandAs::Commits;
@@ -204,6 +214,9 @@ fn push_landed(ctx: &Context<'_>, SeenPush { own, remote, base, count }: &SeenPu
     let then = format!("it has landed; look at {branch}, then push it yourself: `git push {name} {branch}`");
     if own.count(base, new)? > *count {
         return Err(failure::MOVED.failure(format!("{branch} moved meanwhile, so it was not pushed")).hint(then));
+    }
+    if own.remote(branch)? != *remote {
+        return Err(failure::MOVED.failure(format!("{name} leads elsewhere by now, so nothing was pushed")).hint(then));
     }
     push(own, remote, (new, branch), None, &then)?;
     ctx.ui.note(format!("{branch} was pushed to {name}"));

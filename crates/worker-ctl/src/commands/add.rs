@@ -28,6 +28,9 @@ pub struct Args {
     /// Land the worktree's work on this branch [default: its parent's branch, else the root's]
     #[arg(long, value_name = "BRANCH", requires = "worktree")]
     pub target: Option<String>,
+    /// Others have the branch as that of a request to PLACE (HOST/OWNER/NAME), so it is never moved or rebased
+    #[arg(long, value_name = "PLACE", requires = "worktree")]
+    pub request: Option<String>,
     /// Land the worktree's work as one commit, which is the default, or as its own commits
     #[arg(long, value_name = "HOW", requires = "worktree")]
     pub land: Option<LandAs>,

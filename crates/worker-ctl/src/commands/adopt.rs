@@ -27,7 +27,7 @@ use crate::program_config::AgentTable;
 use crate::root::read_record;
 use crate::settings::users_agents;
 use crate::store;
-use crate::worker::{Adopted, LandAs, Task, Worker, new_name};
+use crate::worker::{Adopted, LandAs, Pushed, Task, Worker, new_name};
 
 pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flags)) -> Result<Exit> {
     let named = args.worktree.as_deref().unwrap_or(Path::new("-"));
@@ -184,7 +184,10 @@ fn plan(
                 .failure(format!("the worker {name} exists already"))
                 .hint("choose another name"));
         }
-        let worker = describe(ctx, flags, found, &name, (args.target.as_deref(), args.land))?;
+        let mut worker = describe(ctx, flags, found, &name, (args.target.as_deref(), args.land))?;
+        let began = worker.adopted.as_ref().map(|adopted| adopted.began.clone());
+        let pushed = args.request.clone().map(|place| Pushed { place, tips: began.into_iter().collect() });
+        worker.pushed = pushed;
         state.workers.insert(name, worker.clone());
         plan.push((worker, true));
     }

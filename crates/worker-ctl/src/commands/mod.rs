@@ -100,7 +100,8 @@ pub fn look(ctx: &Context<'_>) -> Result<()> {
 
 /// Fails unless a person agrees to what leaves the machine. An agent's program knows `--yes`, too, and is no person.
 pub fn require_person(ctx: &Context<'_>, is_agreed: bool, question: &str, undone: &str) -> Result<()> {
-    if ctx.env.var("WORKER_CTL_WORKER").is_some() {
+    let is_agents = |name: &&str| ctx.env.var(name).is_some();
+    if ["WORKER_CTL_WORKER", "SHOPFLOOR_AGENT_ID"].iter().any(is_agents) {
         let failure = Failure::new(Exit::Decide, "undecided", format!("{undone}: an agent asks for it"));
         return Err(failure.hint("a person has to see it: run the command outside of the agent's session"));
     }

@@ -4,7 +4,6 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::forge::{Remark, cleaned, fenced};
 
-use crate::apply::transition;
 use crate::commands::{self, look};
 use crate::context::Context;
 use crate::facts::request::Own;
@@ -62,11 +61,6 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let ctx = &ctx.of(&worker)?;
     let sha = worker.work.commit_sha.clone().unwrap_or_default();
     let patch = if sha.is_empty() { String::new() } else { ctx.repo.work_digest(&sha)? };
-    // What a request shows was reviewed on the forge.
-    if args.from_request && worker.pushed.as_ref() == Some(&sha) && !ctx.is_dry {
-        transition::record(ctx, &name, &Input::Reviewed { sha: sha.clone(), patch: patch.clone() })?;
-    }
-    let worker = ctx.worker(&name)?;
     let input = Input::Reject { base: sha.clone(), patch, text: prompt::changes(&message), force: args.force };
     if let Err(refused) = permit(&worker, &input, ctx.now()) {
         return commands::print_delivery(ctx, &name, Err(refused));
@@ -82,8 +76,7 @@ fn remarks(ctx: &Context<'_>, name: &str, args: &Args) -> Result<String> {
     let ctx = &ctx.of(&worker)?;
     let own = Own::of(ctx)?;
     let forge = own.forge(ctx)?;
-    let branches = std::slice::from_ref(&worker.branch);
-    let asked = Requests::ask((&ctx.root.path, ctx.now(), false), &forge, branches, &|branch| own.owner(branch))?;
+    let asked = Requests::ask_now(&ctx.root.path, &forge, &own.named(&worker.branch)?)?;
     let request = asked.of(&worker.branch).ok_or_else(|| {
         failure::WRONG_STATE
             .failure(format!("{name} has no request"))
@@ -110,6 +103,8 @@ fn remarks(ctx: &Context<'_>, name: &str, args: &Args) -> Result<String> {
         said.iter().map(|remark| format!("{}, {} wrote:\n{}", place(remark), remark.author, remark.text)).collect();
     let text = cleaned(texts.join("\n\n"));
     ctx.ui.show(&text.lines().map(str::to_owned).collect::<Vec<_>>());
-    ctx.ui.require_yes(args.yes || ctx.is_dry, &format!("Send that to {name}?"), "nothing was sent")?;
+    if !ctx.is_dry {
+        commands::require_person(ctx, args.yes, &format!("Send that to {name}?"), "nothing was sent")?;
+    }
     Ok(fenced("What reviewers of your request say", &text))
 }

@@ -1,13 +1,15 @@
 //! `request`: pushes a worker's work, and makes a request for it on the forge.
 
+use std::collections::BTreeSet;
+
 use clap::Args as ClapArgs;
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::forge::{Forge, cleaned};
+use shopfloor_core::forge::{Forge, cleaned, shown_url};
 use shopfloor_core::text::printable;
 
 use crate::apply::push::{bring, push};
-use crate::commands::{self, about, look};
+use crate::commands::{self, about, joined, look};
 use crate::context::Context;
 use crate::facts::request::{Outgoing, Own};
 use crate::facts::work_summary::{Authored, Summary, authored, commits, summary};
@@ -18,6 +20,7 @@ use crate::plan::check::record;
 use crate::plan::request::{Push, request};
 use crate::plan::require_clean;
 use crate::program_config::regex;
+use crate::requests::Requests;
 use crate::work_repo::MergeResult;
 use crate::worker::Worker;
 
@@ -54,12 +57,23 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if !ctx.is_dry {
         bring(ctx, &own, &worker.name, &sha)?;
     }
-    let facts = Outgoing::read(ctx, &own, &forge, &worker, &sha)?;
-    let plan = request(&facts)?;
     let (title, body) = texts(ctx, &worker, &sha, args)?;
-    let shown = shown(ctx, &worker, &facts, &plan, (&title, &body, args.draft))?;
+    let texts = (title.as_str(), body.as_str(), args.draft);
+    let look = || -> Result<(Outgoing, Push, Vec<String>)> {
+        let facts = Outgoing::read(ctx, &own, &forge, &worker, &sha)?;
+        let plan = request(&facts)?;
+        let shown = shown(ctx, &own, &worker, &facts, (&plan, texts))?;
+        Ok((facts, plan, shown))
+    };
+    let (facts, plan, shown) = look()?;
     if ctx.is_dry {
-        return Ok(commands::show(ctx.ui, answer(&facts, &plan, ""), &shown));
+        if ctx.ui.is_json() {
+            ctx.ui.json(&joined(answer(&facts, &plan, ""), json!({ "would": shown })));
+        } else {
+            ctx.ui.line("this would leave the machine:");
+            shown.iter().for_each(|line| ctx.ui.line(format!("  {}", printable(line))));
+        }
+        return Ok(Exit::Done);
     }
     if plan != Push::Nothing || facts.request.is_none() {
         ctx.ui.show(&[&["this leaves the machine:".to_owned()], &shown[..]].concat());
@@ -67,12 +81,13 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     let _lock = ctx.lock(&worker.name)?;
     let is_same = ctx.worker(&worker.name)?.work.commit_sha.as_ref() == Some(&sha);
-    if !is_same || Outgoing::read(ctx, &own, &forge, &worker, &sha)? != facts {
+    let (facts, plan_now, shown_now) = look()?;
+    if !is_same || plan_now != plan || shown_now != shown {
         return Err(failure::MOVED
             .failure("something else was pushed or committed meanwhile, so nothing was pushed")
             .hint("run the same command again"));
     }
-    carry_out(ctx, &own, &forge, &facts, &plan, (&title, &body, args.draft))
+    carry_out(ctx, &own, &forge, &facts, (&plan, texts))
 }
 
 /// Pushes, records that, and makes the request.
@@ -81,29 +96,38 @@ fn carry_out(
     own: &Own,
     forge: &Forge,
     facts: &Outgoing,
-    plan: &Push,
-    (title, body, is_draft): (&str, &str, bool),
+    (plan, (title, body, is_draft)): (&Push, (&str, &str, bool)),
 ) -> Result<Exit> {
-    let Outgoing { name, sha, branch, target, remote, to, .. } = facts;
+    let Outgoing { name, sha, branch, target, remote, to, into, .. } = facts;
+    let before = ctx.worker(name)?;
+    // First: a commit that was pushed and is not known would count as somebody else's.
+    ctx.update_worker(name, |worker| {
+        let pushed = worker.pushed.get_or_insert_default();
+        pushed.place = into.to_string();
+        pushed.tips.retain(|tip| tip != sha);
+        pushed.tips.push(sha.clone());
+    })?;
     let replaces = if let Push::Replace(old) = plan { Some(old.as_str()) } else { None };
     if *plan != Push::Nothing {
-        push(own, remote, (sha, branch), replaces, "mend what it says, then run the same command again")?;
+        let then = "mend what it says, then run the same command again";
+        if let Err(failure) = push(own, remote, (sha, branch), replaces, then) {
+            ctx.update_worker(name, |worker| worker.pushed = before.pushed)?;
+            return Err(failure);
+        }
     }
-    ctx.update_worker(name, |worker| worker.pushed = Some(sha.clone()))?;
     let url = match &facts.request {
         Some(request) => request.url.clone(),
         None => forge.create((to, branch), target, (title, body), is_draft).map_err(|failure| {
             let why = format!("{branch} was pushed to {}, and no request was made", printable(&remote.name));
             Failure::failed(why)
-                .details(failure.causes())
+                .details(failure.details.clone().into_iter().chain(failure.causes()))
                 .hint(format!("the same command goes on: `worker-ctl request {name}`"))
         })?,
     };
     if ctx.repo.is_own {
-        set_upstream(own, branch, &remote.name)?;
+        set_upstream(own, &before.branch, (&remote.name, branch))?;
     }
-    // The next `status --requests` asks anew.
-    let _ = shopfloor_core::fs::remove(&crate::layout::requests(&ctx.root.path));
+    Requests::outdated(&ctx.root.path)?;
     match ctx.ui.is_json() {
         true => ctx.ui.json(&answer(facts, plan, &url)),
         false => ctx.ui.line(printable(&url)),
@@ -123,7 +147,7 @@ fn answer(facts: &Outgoing, plan: &Push, url: &str) -> serde_json::Value {
 }
 
 /// Lets git know the branch at the remote, if nothing else is known.
-fn set_upstream(own: &Own, branch: &str, remote: &str) -> Result<()> {
+fn set_upstream(own: &Own, branch: &str, (remote, head): (&str, &str)) -> Result<()> {
     let key = |key: &str| format!("branch.{branch}.{key}");
     let config = |args: &[&str]| own.git.cmd(&own.source).arg("config").args(args.iter().copied()).capture();
     if config(&["--get", &key("merge")])?.status.success()
@@ -132,7 +156,7 @@ fn set_upstream(own: &Own, branch: &str, remote: &str) -> Result<()> {
         return Ok(());
     }
     config(&[&key("remote"), remote])?;
-    config(&[&key("merge"), &format!("refs/heads/{branch}")]).map(drop)
+    config(&[&key("merge"), &format!("refs/heads/{head}")]).map(drop)
 }
 
 /// The title and the body of the request: the message with which the work would land.
@@ -149,21 +173,21 @@ fn texts(ctx: &Context<'_>, worker: &Worker, sha: &str, args: &Args) -> Result<(
 /// What a person has to see: what goes where.
 fn shown(
     ctx: &Context<'_>,
+    own: &Own,
     worker: &Worker,
     facts: &Outgoing,
-    plan: &Push,
-    (title, body, is_draft): (&str, &str, bool),
+    (plan, (title, body, is_draft)): (&Push, (&str, &str, bool)),
 ) -> Result<Vec<String>> {
-    let Outgoing { sha, branch, target, remote, into, .. } = facts;
-    let url = remote.push_urls.first().map(String::as_str).unwrap_or_default();
+    let Outgoing { sha, branch, target, remote, into, heads, .. } = facts;
+    let url = shown_url(remote.push_urls.first().map(String::as_str).unwrap_or_default());
     let mut lines = Vec::new();
     let from = commands::fork(ctx, sha)?;
     if *plan == Push::Nothing {
         lines.push(format!("{branch} is at {sha} at {} already", remote.name));
     } else {
         lines.push(format!("push {sha} to the branch {branch} of {}, which is {url}", remote.name));
-        if url != remote.fetch_url {
-            lines.push(format!("note: {} fetches from {}", remote.name, remote.fetch_url));
+        if url != shown_url(&remote.fetch_url) {
+            lines.push(format!("note: {} fetches from {}", remote.name, shown_url(&remote.fetch_url)));
         }
     }
     let before = match plan {
@@ -179,9 +203,12 @@ fn shown(
     // What `strip` takes out of a message that lands here goes along in a commit that is pushed.
     let strip = ctx.root.agent_of(worker)?.strip;
     let strip = strip.iter().map(|pattern| regex(pattern)).collect::<Result<Vec<_>>>()?;
-    for [id, author, address, _, message] in &commits(&ctx.repo, &ctx.repo.range(&from, sha))? {
+    let work: BTreeSet<String> =
+        commits(&ctx.repo, &ctx.repo.range(&from, sha))?.into_iter().map(|[id, ..]| id).collect();
+    for [id, author, address, message] in &own.lacking(sha, heads)? {
         let (short, subject) = (id.get(..12).unwrap_or(id), message.lines().next().unwrap_or_default());
-        lines.push(format!("commit {short} {subject} ({author} <{address}>)"));
+        let note = if work.contains(id) { "" } else { ", which is not its work" };
+        lines.push(format!("commit {short} {subject} ({author} <{address}>){note}"));
         let signed = message.lines().filter(|line| strip.iter().any(|pattern| pattern.is_match(line)));
         lines.extend(signed.map(|line| format!("  with the line: {line}")));
     }

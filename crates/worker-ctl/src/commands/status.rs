@@ -48,6 +48,9 @@ pub struct Args {
     /// shown
     #[arg(long, conflicts_with = "watch")]
     pub requests: bool,
+    /// Ask it even if it was asked within the last minute
+    #[arg(long, requires = "requests")]
+    pub fresh: bool,
 }
 
 /// The state, in which a session whose tmux server does not answer is down: after a reboot nothing has recorded that yet.
@@ -84,10 +87,12 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     if args.requests && !ctx.is_dry {
         let (own, state) = (Own::of(ctx)?, ctx.state()?);
-        let branches: Vec<String> = state.workers.values().map(|worker| worker.branch.clone()).collect();
-        let owner = |branch: &str| own.owner(branch);
+        let branches = state.workers.values().map(|worker| own.named(&worker.branch)).collect::<Result<Vec<_>>>()?;
         let root = &ctx.root.path;
-        Requests::ask((root, ctx.now(), false), &own.forge(ctx)?, &branches, &owner)?.keep(root)?;
+        if args.fresh {
+            Requests::outdated(root)?;
+        }
+        Requests::ask((root, ctx.now()), &own.forge(ctx)?, &branches)?.keep(root)?;
     }
     let seen = SeenState::read(ctx)?;
     if ctx.ui.is_json() {

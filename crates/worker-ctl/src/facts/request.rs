@@ -1,14 +1,15 @@
 //! What is known before work is pushed: where to, what lies there, and which request there is.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::forge::{FORGE, Forge, Place, Request, fetch};
+use shopfloor_core::forge::{FORGE, Forge, Place, Request, fetch, shown_url};
 use shopfloor_core::git::{Git, answer};
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::context::Context;
-use crate::requests::Requests;
+use crate::requests::{Named, Requests};
 use crate::worker::Worker;
 
 /// A remote of the person's repository, as git is told it: a name or an address.
@@ -19,6 +20,9 @@ pub struct Remote {
     pub push_urls: Vec<String>,
     pub fetch_url: String,
 }
+
+/// The key of a branch's section for what it is called at the remote, if that is not its name.
+pub const REQUEST_HEAD: &str = "shopfloorRequestHead";
 
 /// git in the person's own checkout, by their own configuration.
 pub struct Own {
@@ -58,21 +62,43 @@ impl Own {
         Ok(Remote { name, push_urls, fetch_url })
     }
 
-    /// Whose repository a branch is pushed to, if that is on a forge.
-    pub fn owner(&self, branch: &str) -> Result<String> {
+    /// What a branch is called at the remote, where `shopfloor new` has given it another name here, and whose repository
+    /// that is.
+    pub fn named(&self, branch: &str) -> Result<Named> {
         let place = self.remote(branch)?.push_urls.first().and_then(|url| Place::of(url));
-        Ok(place.map(|place| place.owner().to_owned()).unwrap_or_default())
+        let head = self.ask(&["config", "--get", &format!("branch.{branch}.{REQUEST_HEAD}")])?;
+        let head = if head.is_empty() { branch.to_owned() } else { head };
+        let owner = place.map(|place| place.owner().to_owned()).unwrap_or_default();
+        Ok(Named { branch: branch.to_owned(), head, owner })
     }
 
-    /// The commit of a branch at a remote.
-    pub fn tip_at(&self, remote: &str, branch: &str) -> Result<Option<String>> {
-        let name = format!("refs/heads/{branch}");
-        let cmd = self.git.fetching(&self.source).args(["ls-remote", "--", remote, &name]);
+    /// The branches at a remote, with their commits.
+    pub fn heads(&self, url: &str) -> Result<BTreeMap<String, String>> {
+        let cmd = self.git.fetching(&self.source).args(["ls-remote", "--heads", "--", url]);
         let said = answer("ls-remote", &cmd.capture()?).map_err(|failure| {
-            let hint = format!("`git ls-remote {}` shows whether it can be reached", shell_word(remote.as_ref()));
-            FORGE.failure(format!("cannot reach {}", printable(remote))).because(failure).hint(hint)
+            let hint = format!("`git ls-remote {}` shows whether it can be reached", shell_word(url.as_ref()));
+            FORGE.failure(format!("cannot reach {}", shown_url(url))).because(failure).hint(hint)
         })?;
-        Ok(said.split_once('\t').map(|(sha, _)| sha.to_owned()))
+        let head = |line: &str| {
+            let (sha, name) = line.split_once('\t')?;
+            Some((name.strip_prefix("refs/heads/")?.to_owned(), sha.to_owned()))
+        };
+        Ok(said.lines().filter_map(head).collect())
+    }
+
+    /// The commits that a push of `sha` takes along: those that no branch at the remote has, the newest first. What a ref
+    /// here says of the remote does not count, because an agent can write it.
+    pub fn lacking(&self, sha: &str, heads: &BTreeMap<String, String>) -> Result<Vec<[String; 4]>> {
+        let asked: String = heads.values().map(|tip| format!("{tip}\n")).collect();
+        let cmd = self.git.cmd(&self.source).args(["cat-file", "--batch-check=%(objectname)"]);
+        let known = answer("cat-file", &cmd.input(asked.into_bytes()).capture()?)?;
+        let known = known.lines().filter(|line| !line.contains(' ')).map(|tip| format!("^{tip}\n"));
+        let args = ["log", "--no-show-signature", "--encoding=UTF-8", "--format=%H%x00%an%x00%ae%x00%B%x00", "--stdin"];
+        let input: String = std::iter::once(format!("{sha}\n")).chain(known).collect();
+        let listed = answer("log", &self.git.cmd(&self.source).args(args).input(input.into_bytes()).capture()?)?;
+        let fields: Vec<String> =
+            listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field).to_owned()).collect();
+        Ok(fields.chunks_exact(4).filter_map(|fields| fields.to_vec().try_into().ok()).collect())
     }
 
     /// Whether a commit is another one, or in its history.
@@ -104,14 +130,17 @@ impl Own {
 pub struct Outgoing {
     pub name: String,
     pub sha: String,
+    /// The branch at the remote.
     pub branch: String,
     pub target: String,
     pub remote: Remote,
     /// The repository that is pushed to, and the one that gets the request.
     pub to: Place,
     pub into: Place,
-    /// The commit of the branch there, whether the work has it, and whether it was pushed from here or the work began at it.
-    pub there: Option<String>,
+    /// The branches there.
+    pub heads: BTreeMap<String, String>,
+    /// Whether the work has the branch's commit there, and whether that one was pushed from here, the work began at it, or
+    /// it was merged.
     pub is_forward: bool,
     pub is_known: bool,
     /// Commits there that the work lacks.
@@ -122,38 +151,47 @@ pub struct Outgoing {
 
 impl Outgoing {
     pub fn read(ctx: &Context<'_>, own: &Own, forge: &Forge, worker: &Worker, sha: &str) -> Result<Outgoing> {
-        let branch = worker.branch.clone();
-        let remote = own.remote(&branch)?;
+        let remote = own.remote(&worker.branch)?;
         let to = remote.push_urls.first().and_then(|url| Place::of(url)).ok_or_else(|| {
             FORGE
-                .failure(format!("{} leads to no forge", printable(&remote.name)))
-                .hint("name the remote: `git config remote.pushDefault NAME`")
+                .failure(format!("{} leads to no forge, so nothing can be pushed there", printable(&remote.name)))
+                .hint(format!("name another: `git config branch.{}.pushRemote REMOTE`", worker.branch))
         })?;
-        let there = own.tip_at(&remote.push_urls[0], &branch)?;
+        let named = own.named(&worker.branch)?;
+        let (branch, heads) = (named.head.clone(), own.heads(&remote.push_urls[0])?);
+        let asked = Requests::ask_now(&ctx.root.path, forge, &named)?;
         let (mut is_forward, mut is_known, mut others) = (true, true, Vec::new());
-        if let Some(tip) = &there {
+        if let Some(tip) = heads.get(&branch) {
             is_forward = own.has(sha, tip)?;
             let began = worker.adopted.as_ref().map(|adopted| &adopted.began);
-            is_known = worker.pushed.as_ref() == Some(tip) || began == Some(tip);
+            is_known = worker.is_pushed(Some(tip)) || began == Some(tip) || asked.was_merged(&branch, tip);
             // A dry run brings nothing here.
             if !is_forward && !is_known && !ctx.is_dry {
                 fetch(&own.git, &own.source, &remote.push_urls[0], &format!("refs/heads/{branch}"))?;
                 others = own.beyond(tip, sha)?;
             }
         }
-        let asked = Requests::ask((&ctx.root.path, ctx.now(), true), forge, std::slice::from_ref(&branch), &|_| {
-            Ok(to.owner().to_owned())
-        })?;
-        // One that is over and whose commits the work goes on from is of earlier work.
-        let is_now = |request: &&Request| {
-            Ok(request.state == "open"
-                || request.oid == sha
-                || !own.has(sha, &request.oid)? && own.has(&request.oid, sha)?)
-        };
-        let request = asked.of(&branch).map(|request| Ok((is_now(&request)?, request))).transpose()?;
-        let request = request.filter(|(is_now, _)| *is_now).map(|(_, request): (bool, &Request)| request.clone());
+        let request = asked.of(&worker.branch).cloned();
+        let request = request.map(|request| Ok((own.is_of(worker, sha, &request)?, request))).transpose()?;
+        let request = request.filter(|(is_its, _)| *is_its).map(|(_, request)| request);
         let (name, target) = (worker.name.clone(), ctx.repo.branch.clone());
         let (sha, into) = (sha.to_owned(), forge.place.clone());
-        Ok(Outgoing { name, sha, branch, target, remote, to, into, there, is_forward, is_known, others, request })
+        Ok(Outgoing { name, sha, branch, target, remote, to, into, heads, is_forward, is_known, others, request })
+    }
+
+    /// The commit of the branch at the remote.
+    pub fn there(&self) -> Option<&String> {
+        self.heads.get(&self.branch)
+    }
+}
+
+impl Own {
+    /// Whether a request is of this work, and not of earlier work on a branch of the same name.
+    pub fn is_of(&self, worker: &Worker, sha: &str, request: &Request) -> Result<bool> {
+        let landed = worker.adopted.as_ref().and_then(|adopted| adopted.landed.as_ref());
+        if request.state == "open" || landed.is_some_and(|landed| landed.tip == request.oid) {
+            return Ok(request.state == "open");
+        }
+        Ok(worker.is_pushed(Some(&request.oid)) || self.has(&request.oid, sha)?)
     }
 }

@@ -31,7 +31,7 @@ pub fn require_one_place(remote: &Remote) -> Result<&str> {
 
 /// Refuses what would overwrite or mislead somebody. Exit 1.
 pub fn request(facts: &Outgoing) -> Result<Push> {
-    let Outgoing { name, sha, branch, target, remote, to, into, there, is_forward, is_known, others, request } = facts;
+    let Outgoing { name, sha, branch, target, remote, to, into, is_forward, is_known, others, request, .. } = facts;
     let shown = printable(&remote.name);
     require_one_place(remote)?;
     if branch == target && to == into {
@@ -52,7 +52,12 @@ pub fn request(facts: &Outgoing) -> Result<Push> {
         }
         _ => {}
     }
-    match there {
+    if to == into && !facts.heads.contains_key(target) {
+        return Err(FORGE
+            .failure(format!("there is no branch {target} at {shown}, where the work of {name} is to go"))
+            .hint(format!("push it first: `git push {shown} {target}`")));
+    }
+    match facts.there() {
         Some(tip) if tip == sha => Ok(Push::Nothing),
         Some(tip) if !is_forward && *is_known => Ok(Push::Replace(tip.clone())),
         Some(_) if !is_forward => {
@@ -78,6 +83,7 @@ mod tests {
         let [name, sha, branch, target] = ["adam", "2", "b", "main"].map(str::to_owned);
         let (to, into) = (place.clone(), place);
         let (is_forward, is_known) = (true, true);
+        let heads = [("main".to_owned(), "0".to_owned())].into();
         Outgoing {
             name,
             sha,
@@ -86,7 +92,7 @@ mod tests {
             remote,
             to,
             into,
-            there: None,
+            heads,
             is_forward,
             is_known,
             others: vec![],
@@ -97,7 +103,9 @@ mod tests {
     #[test]
     fn nothing_that_others_pushed_is_replaced() {
         let decide = |there: Option<&str>, is_forward, is_known| {
-            request(&Outgoing { there: there.map(str::to_owned), is_forward, is_known, ..facts() }).map_err(|f| f.kind)
+            let mut heads = facts().heads;
+            heads.extend(there.map(|tip| ("b".to_owned(), tip.to_owned())));
+            request(&Outgoing { heads, is_forward, is_known, ..facts() }).map_err(|f| f.kind)
         };
         assert_eq!(decide(None, true, true), Ok(Push::Forward));
         assert_eq!(decide(Some("2"), true, true), Ok(Push::Nothing));

@@ -58,6 +58,28 @@ fn a_request_becomes_a_worktree_and_is_pushed_again_in_three_commands() {
     app.shopfloor(&["request", "fix-it"]).exit(3).err_has("the request https://github.com/o/r/pull/12 is open");
     app.shopfloor(&["request", "fix-it", "--yes"]).exit(0).any_err().out_has("pull/12");
     assert_eq!(Forge::bare(&w).git(&["rev-parse", "fix/it"]).trim_end(), head(&at));
+    // With a task the agent goes on from there.
+    let (theirs, main) = (branch(&w, "o", "topic"), branch(&w, "o", "master"));
+    forge.add(&w, 15, "o", "topic");
+    let made = app.shopfloor(&["new", "pr:15", "COMMIT d.txt d Do it"]).exit(0).any_err().stdout.clone();
+    let at = w.at(made.trim_end());
+    floor.until("topic", "needs_review");
+    assert_eq!(at.git(&["log", "--format=%s", &format!("{theirs}..")]), "Do it\n");
+    floor.ctl(&["rebase", "topic"]).exit(1).err_has("is others' too");
+    app.shopfloor(&["request", "topic", "--yes"]).exit(0).any_err().out_has("pull/15");
+    assert_eq!(Forge::bare(&w).git(&["rev-parse", "topic"]).trim_end(), head(&at));
+    // What has another name here goes where it came from.
+    forge.add(&w, 16, "o", "master");
+    let at = w.at(app.shopfloor(&["new", "pr:16"]).exit(0).any_err().stdout.trim_end());
+    assert_eq!((at.git(&["branch", "--show-current"]), head(&at)), ("pr-16\n".to_owned(), main));
+    commit(&at, "More", &["m.txt"], "m\n");
+    app.shopfloor(&["request", "pr-16", "--yes"]).exit(0).any_err().out_has("pull/16");
+    assert_eq!(Forge::bare(&w).git(&["rev-parse", "master"]).trim_end(), head(&at));
+    // Another request from a branch of the same name is another one.
+    branch(&w, "fork", "topic");
+    forge.add(&w, 17, "fork", "topic");
+    app.shopfloor(&["new", "pr:17"]).exit(1).err_has("topic is at work, and not on request 17");
+    app.shopfloor(&["new", "pr:x"]).exit(2).err_has("names no request");
     // No branch of a person's is moved.
     app.git(&["branch", "taken", "main"]);
     branch(&w, "o", "taken");
@@ -69,8 +91,8 @@ fn a_request_becomes_a_worktree_and_is_pushed_again_in_three_commands() {
     app.shopfloor(&["new", "pr:99"]).exit(1).err_has("gh could not answer").err_has("no such request");
     app.shopfloor(&["new", "https://github.com/x/y/pull/12"])
         .exit(1)
-        .err_has("no remote of this repository leads there");
-    app.shopfloor(&["new", "mr:12"]).exit(1).err_has("no remote of this repository leads there");
+        .err_has("no remote of this repository leads to github.com/x/y");
+    app.shopfloor(&["new", "mr:12"]).exit(1).err_has("no remote of this repository leads to a forge");
     app.shopfloor(&["new", "pr:12", "--branch", "x"]).exit(2).err_has("is known already");
     forge.set(12, "baseRefName", "release".into());
     app.shopfloor(&["new", "pr:12"]).exit(1).err_has("git fetch origin release:release");
@@ -162,6 +184,10 @@ fn what_was_merged_there_goes_here_and_nothing_else() {
     let Some(forge) = Forge::start(&mut w) else { return };
     let floor = floor(&w, &forge);
     let app = &floor.app;
+    // Whom nobody can ask is not asked.
+    forge.stop(&w);
+    app.shopfloor(&["rm", "--merged"]).exit(1).err_has("gh could not answer");
+    forge.go_on(&w);
     let mut trees = Vec::new();
     for name in ["one", "two"] {
         trees.push(w.at(app.shopfloor(&["new", name, "think"]).exit(0).any_err().stdout.trim_end()));
@@ -178,11 +204,15 @@ fn what_was_merged_there_goes_here_and_nothing_else() {
     bare.git(&["update-ref", "refs/heads/main", new.trim_end()]);
     forge.set(100, "headRefOid", tip.clone().into());
     forge.set(100, "state", "MERGED".into());
-    std::fs::remove_file(floor.root.path.join("requests.json")).unwrap();
+    // An agent leads the repository to another place, where all is merged.
+    app.git(&["remote", "add", "upstream", "git@github.com:evil/r.git"]);
+    app.shopfloor(&["rm", "--merged"]).exit(1).err_has("github.com/evil/r is not known to have its request");
+    assert!(trees[0].path.exists());
+    app.git(&["remote", "remove", "upstream"]);
     app.shopfloor(&["rm", "--merged", "-n"]).exit(0).any_err().out_has("would remove");
     // Where the branch cannot come here, it stays, and nothing is lost.
     app.commit("mine.txt", "mine\n");
-    app.shopfloor(&["rm", "--merged"]).exit(0).any_out().any_err();
+    app.shopfloor(&["rm", "--merged"]).exit(0).out_has("removed one").err_has("main stays where it is");
     assert!(!trees[0].path.exists() && trees[1].path.exists());
     assert_eq!(app.git(&["branch", "--list", "*one"]), "");
     assert_eq!(app.git(&["for-each-ref", "--contains", &tip, "refs/shopfloor/accepted/"]).lines().count(), 1);

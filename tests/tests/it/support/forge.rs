@@ -65,6 +65,16 @@ impl Forge {
         app.git(&["fetch", "-q", "origin"]);
     }
 
+    /// Lets nobody reach it.
+    pub fn stop(&self, w: &World) {
+        std::fs::rename(w.path("forge.sock"), w.path("away.sock")).unwrap();
+    }
+
+    /// Lets it be reached again.
+    pub fn go_on(&self, w: &World) {
+        std::fs::rename(w.path("away.sock"), w.path("forge.sock")).unwrap();
+    }
+
     /// Lets it refuse to make requests, or not.
     pub fn refuse(&self, refuses: bool) {
         self.refuses.store(refuses, Ordering::SeqCst);

@@ -51,7 +51,7 @@ fn nothing_leaves_before_a_person_has_seen_it() {
         .exit(3)
         .any_err();
     let dry = floor.ctl(&["request", "adam", "-n"]).exit(0).any_err().stdout.clone();
-    assert!(dry.contains("would make a request to o/r"), "{dry}");
+    assert!(dry.starts_with("this would leave the machine:\n") && dry.contains("make a request to o/r"), "{dry}");
     assert_eq!((pushed(&w, "feature/adam"), forge.requests().len()), (String::new(), 0));
 
     let made = floor.ctl(&["request", "adam", "--draft", "--yes", "--json"]).exit(0).any_err().json();
@@ -123,6 +123,44 @@ fn only_what_was_pushed_from_here_is_replaced() {
 }
 
 #[test]
+fn all_that_a_push_takes_along_is_shown() {
+    with_work!(w, forge, floor, at);
+    // The worker begins at a commit that nobody has pushed, and a ref here says that the remote has it.
+    floor.app.commit("private.txt", "private\n");
+    at.git(&["rebase", "-q", "main"]);
+    floor.until("adam", "needs_review");
+    floor.app.git(&["update-ref", "refs/remotes/origin/main", "main"]);
+    let shown = floor.ctl(&["request", "adam"]).exit(3);
+    shown.err_has("private.txt (Ada <ada@example.org>), which is not its work").err_has("Say one (Ada");
+    // A branch there whose name only ends like this one's is another one.
+    Forge::bare(&w).git(&["update-ref", "refs/heads/a/refs/heads/feature/adam", "main"]);
+    floor.app.git(&["push", "-q", "origin", &format!("{}:refs/heads/a/refs/heads/feature/adam", head(&at))]);
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_err().out_has("pull/100");
+    assert_eq!(pushed(&w, "feature/adam"), head(&at));
+    // An agent of `new NAME -- CMD` is no person, either.
+    let agent = [("SHOPFLOOR_AGENT_ID", "main.x")];
+    at.git(&["commit", "-q", "--amend", "-m", "Say two"]);
+    floor.until("adam", "needs_review");
+    floor.root.run_with("worker-ctl", &["request", "adam", "--yes"], &agent).exit(3).err_has("an agent asks for it");
+    floor
+        .root
+        .run_with("worker-ctl", &["reject", "adam", "--from-request", "--yes"], &agent)
+        .exit(3)
+        .err_has("an agent asks for it");
+    // A request that was closed stays so, also with another commit.
+    forge.set(100, "headRefOid", pushed(&w, "feature/adam").into());
+    forge.set(100, "state", "CLOSED".into());
+    floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has("request 100 of adam was closed");
+    forge.set(100, "state", "OPEN".into());
+    floor.app.git(&["branch", "elsewhere", "main"]);
+    floor.app.git(&["worktree", "add", "-q", "-b", "kid", "../kid", "main"]);
+    floor.app.run("worker-ctl", &["add", "--worktree", "../kid", "--target", "elsewhere"]).succeeds().any_err();
+    commit(&tree(&floor, "kid"), "Kid", &["k.txt"], "k\n");
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    floor.ctl(&["request", "kid", "--yes"]).exit(1).err_has("there is no branch elsewhere at origin");
+}
+
+#[test]
 fn a_push_that_is_refused_makes_no_request_and_one_that_was_cut_goes_on() {
     with_work!(w, forge, floor, at);
     let hook = |at: &Repo<'_>, name: &str, body: &str| {
@@ -163,7 +201,7 @@ fn what_cannot_be_a_request_is_refused_before_anything_is_asked() {
     floor.ctl(&["request", "adam"]).exit(3).err_has("origin fetches from git@github.com:o/r.git");
     floor.app.git(&["config", "--unset-all", "remote.origin.pushurl"]);
     floor.app.git(&["remote", "set-url", "origin", "/nowhere"]);
-    floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has("no remote of this repository leads there");
+    floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has("no remote of this repository leads to a forge");
     floor.app.git(&["remote", "set-url", "origin", "git@github.com:o/gone.git"]);
     floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has("cannot reach git@github.com:o/gone.git");
     floor.app.git(&["remote", "set-url", "origin", "git@github.com:o/r.git"]);
@@ -250,9 +288,18 @@ fn a_worker_of_the_clone_makes_requests_too() {
     floor.ctl(&["patrol"]).exit(0).any_out().any_err();
     // Nobody rebases what others have.
     assert_eq!(pushed(&w, "worker/adam"), head(&at));
+    // Also if it was asked a moment before.
+    floor.ctl(&["status", "--requests"]).exit(0).any_out().any_err();
     let new = squash(&w, &forge, 100, "worker/adam");
     floor.ctl(&["accept", "adam"]).exit(0).any_out().err_has("request 100 of adam was merged into main");
     assert_eq!((tip(&floor), head(&at), text(&floor.status("adam"), "/task")), (new.clone(), new, "idle"));
+    // The next work on a branch of this name is other work.
+    let at = by_hand(&floor, "adam", &[("c.txt", "c\n")]);
+    floor.ctl(&["request", "adam"]).exit(3).err_has("which was pushed before");
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_err().out_has("pull/101");
+    assert_eq!(pushed(&w, "worker/adam"), head(&at));
+    floor.ctl(&["accept", "adam"]).exit(0).any_err().any_out();
+    assert_eq!(floor.app.git(&["log", "-1", "--format=%s", "main"]), "c.txt\n");
 }
 
 #[test]
@@ -263,7 +310,7 @@ fn accept_pushes_what_was_shown_and_nothing_that_came_between() {
     floor
         .ctl(&["accept", "adam", "--push"])
         .exit(3)
-        .err_has("Ada: mine.txt")
+        .err_has("mine.txt (Ada)")
         .err_has("which is git@github.com:o/r.git");
     let before = pushed(&w, "main");
     assert_eq!(text(&floor.status("adam"), "/task"), "needs_review");

@@ -16,11 +16,17 @@ pub(super) fn start(
     (base, is_shared): (&str, bool),
     queued: Option<&QueuedTask>,
 ) -> Result<()> {
-    let Worker { task, program, .. } = step.before;
+    let Worker { task, program, work, .. } = step.before;
     match task {
         Task::Idle if program.fault == Some(Fault::NotReady) => return Err(step.refuse_unready()),
         Task::Idle if !step.is_alive() => return Err(step.refuse_down()),
         Task::Idle => {}
+        // The branch of a request, on which nobody works yet.
+        Task::NeedsReview if work.prompt.is_none() && step.before.pushed.is_some() => {
+            if !step.is_alive() {
+                return Err(step.refuse_down());
+            }
+        }
         Task::Working | Task::NeedsReview | Task::Rejected | Task::Rebasing { .. } => {
             let hint = "choose an idle worker; `worker-ctl status` shows the state of each";
             return Err(wrong_state(step.before).hint(hint));
@@ -113,7 +119,8 @@ pub(super) fn reviewed(step: &mut MachineStep<'_>, sha: &str, patch: &str) -> Re
 pub(super) fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str, text: &str) -> Result<()> {
     let Worker { name, task, work, .. } = step.before;
     match task {
-        Task::NeedsReview if work.reviewed_sha.is_none() => {
+        // What a request shows is reviewed on the forge.
+        Task::NeedsReview if work.reviewed_sha.is_none() && !step.before.is_pushed(work.commit_sha.as_deref()) => {
             return Err(failure::WRONG_STATE
                 .failure(format!("{name} was not reviewed"))
                 .hint(format!("review the work first: `worker-ctl review {name}`")));
