@@ -19,6 +19,7 @@ mod failure;
 
 mod facts;
 
+mod adopted;
 mod attention;
 mod check_record;
 mod context;

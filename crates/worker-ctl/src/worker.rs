@@ -1,6 +1,5 @@
 //! A worker's record: its task, and separately the state of its session.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +7,7 @@ use serde_json::{Map, Value};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::slug::ascii_slug;
 
+pub use crate::adopted::{Adopted, LandAs, LandedTip, Pushed};
 use crate::check_record::CheckRecord;
 use crate::session_file::{Spent, UsageLimit};
 use crate::task_queue::QueuedTask;
@@ -168,70 +168,6 @@ pub struct Worker {
     /// Keys that a later version added.
     #[serde(flatten)]
     pub more: Map<String, Value>,
-}
-
-/// What is known of a worktree of the person's own repository that became a worker's.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Adopted {
-    /// The branch that its work lands on.
-    pub target: String,
-    /// The branch that the work of the worker on that branch landed on, if that worker was removed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after_target: Option<String>,
-    /// The name of git's record of the worktree. It leads back to the worktree, also when that is moved.
-    #[serde(default)]
-    pub record: String,
-    /// The commit that its branch was at when its task began, or when it was adopted. A reset goes there.
-    pub began: String,
-    /// How its work lands.
-    #[serde(default)]
-    pub land: LandAs,
-    /// What of a branch that others have too has landed last. The branch stays where it is, so the work on top begins there.
-    #[serde(default)]
-    pub landed: Option<LandedTip>,
-    /// The hooks of the repository, and the settings by which git runs something, when it was adopted. None: an earlier
-    /// version adopted it.
-    #[serde(default)]
-    pub programs: Option<BTreeSet<String>>,
-    /// The settings of its own by which git runs or redirects something, as a person has accepted them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub accepted: Vec<(String, String)>,
-}
-
-/// A branch that others have as that of a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pushed {
-    /// The repository that got the request, which a person has seen.
-    pub place: String,
-    /// Its commits that are there or were, the last one last: also one that is about to be pushed.
-    pub tips: Vec<String>,
-}
-
-impl Pushed {
-    /// Whether this commit was pushed, or was there when the worker began.
-    pub fn has(&self, sha: &str) -> bool {
-        self.tips.iter().any(|tip| tip == sha)
-    }
-}
-
-/// Work that landed as another commit, while its branch stayed where it was.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LandedTip {
-    /// The branch's own commit.
-    pub tip: String,
-    /// The commit of the other branch that has it.
-    pub commit: String,
-}
-
-/// How the work of an adopted worktree lands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum LandAs {
-    /// As one commit.
-    #[default]
-    Squash,
-    /// As its own commits, on the branch that it lands on.
-    Commits,
 }
 
 /// What belongs to a task, from its start to its end.

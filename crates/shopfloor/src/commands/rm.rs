@@ -74,7 +74,9 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
         let removed = remove(ui, env, &quiet, &Args { names, merged: false, force: false, yes: false })?;
         if removed.code() == 0 && !common.dry_run {
             delete_branch(&there, row)?;
-            ui.done(format!("removed {}", printable(&row.name)));
+            if !ui.is_json() {
+                ui.done(format!("removed {}", printable(&row.name)));
+            }
         }
         exit = if exit.code() == 0 { removed } else { exit };
     }
