@@ -189,12 +189,17 @@ fn follow(repository: &Repository, forge: &Forge, found: &Request, branch: &str)
         answer("config", &git.cmd(main).args(["config", &format!("branch.{branch}.{key}"), value]).capture()?).map(drop)
     };
     config(REQUEST, &number.to_string())?;
+    // A branch that was there already may have an upstream of the person's.
+    let is_set = git.cmd(main).args(["config", "--get", &format!("branch.{branch}.merge")]).capture()?.status.success();
     if found.head != branch {
         config("shopfloorRequestHead", &found.head)?;
     }
+    let upstream = |remote: &str, merge: &str| match is_set {
+        true => Ok(()),
+        false => config("remote", remote).and_then(|()| config("merge", merge)),
+    };
     if !found.is_cross {
-        config("remote", &forge.remote)?;
-        return config("merge", &format!("refs/heads/{}", found.head));
+        return upstream(&forge.remote, &format!("refs/heads/{}", found.head));
     }
     let url = git.cmd(main).args(["remote", "get-url", "--push", "--", &forge.remote]).capture()?.text();
     let fork = found.can_push_to.as_ref().and_then(|path| {
@@ -207,14 +212,12 @@ fn follow(repository: &Repository, forge: &Forge, found: &Request, branch: &str)
     });
     match fork {
         Some(url) => {
-            config("remote", &url)?;
-            config("merge", &format!("refs/heads/{}", found.head))?;
+            upstream(&url, &format!("refs/heads/{}", found.head))?;
             config("pushRemote", &url)
         }
         // A push without a word would make a branch in a repository that is not its own.
         None => {
-            config("remote", &forge.remote)?;
-            config("merge", &forge.head_ref(number))?;
+            upstream(&forge.remote, &forge.head_ref(number))?;
             config("pushRemote", &format!("/dev/null/the-fork-of-request-{number}-cannot-be-pushed-to"))
         }
     }

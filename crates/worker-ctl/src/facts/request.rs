@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use shopfloor_core::error::Result;
 use shopfloor_core::forge::{FORGE, Forge, Place, Request, fetch, shown_url};
 use shopfloor_core::git::{Git, answer};
+use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::context::Context;
@@ -28,16 +29,25 @@ pub const REQUEST_HEAD: &str = "shopfloorRequestHead";
 pub struct Own {
     pub git: Git,
     pub source: PathBuf,
+    /// Where the objects of the root's clone are, if the worker works there.
+    clone: Option<PathBuf>,
 }
 
 impl Own {
     pub fn of(ctx: &Context<'_>) -> Result<Own> {
         let source = ctx.source();
-        Ok(Own { git: ctx.repo.git_in_source(&source, &source, false)?, source })
+        let clone = (!ctx.repo.is_own).then(|| ctx.repo.common.join("objects"));
+        Ok(Own { git: ctx.repo.git_in_source(&source, &source, false)?, source, clone })
+    }
+
+    /// git that asks, and also reads what the clone alone has, as a dry run brings nothing over.
+    fn cmd(&self) -> Cmd {
+        let quoted = self.clone.iter().map(|objects| format!("\"{}\"", objects.display()));
+        quoted.fold(self.git.cmd(&self.source), |cmd, objects| cmd.var("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects))
     }
 
     fn ask(&self, args: &[&str]) -> Result<String> {
-        Ok(self.git.cmd(&self.source).args(args.iter().copied()).capture()?.text())
+        Ok(self.cmd().args(args.iter().copied()).capture()?.text())
     }
 
     /// The forge of the repository.
@@ -90,12 +100,12 @@ impl Own {
     /// here says of the remote does not count, because an agent can write it.
     pub fn lacking(&self, sha: &str, heads: &BTreeMap<String, String>) -> Result<Vec<[String; 4]>> {
         let asked: String = heads.values().map(|tip| format!("{tip}\n")).collect();
-        let cmd = self.git.cmd(&self.source).args(["cat-file", "--batch-check=%(objectname)"]);
+        let cmd = self.cmd().args(["cat-file", "--batch-check=%(objectname)"]);
         let known = answer("cat-file", &cmd.input(asked.into_bytes()).capture()?)?;
         let known = known.lines().filter(|line| !line.contains(' ')).map(|tip| format!("^{tip}\n"));
         let args = ["log", "--no-show-signature", "--encoding=UTF-8", "--format=%H%x00%an%x00%ae%x00%B%x00", "--stdin"];
         let input: String = std::iter::once(format!("{sha}\n")).chain(known).collect();
-        let listed = answer("log", &self.git.cmd(&self.source).args(args).input(input.into_bytes()).capture()?)?;
+        let listed = answer("log", &self.cmd().args(args).input(input.into_bytes()).capture()?)?;
         let fields: Vec<String> =
             listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field).to_owned()).collect();
         Ok(fields.chunks_exact(4).filter_map(|fields| fields.to_vec().try_into().ok()).collect())
@@ -103,7 +113,7 @@ impl Own {
 
     /// Whether a commit is another one, or in its history.
     pub fn has(&self, sha: &str, older: &str) -> Result<bool> {
-        let cmd = self.git.cmd(&self.source).args(["merge-base", "--is-ancestor", older, sha]);
+        let cmd = self.cmd().args(["merge-base", "--is-ancestor", older, sha]);
         Ok(sha == older || cmd.capture()?.status.success())
     }
 
@@ -114,7 +124,7 @@ impl Own {
 
     /// The commits of `tip` that `sha` lacks, for a person.
     pub fn beyond(&self, tip: &str, sha: &str) -> Result<Vec<String>> {
-        let cmd = self.git.cmd(&self.source).args(["log", "-n", "20", "--no-show-signature", "--format=%h %an: %s"]);
+        let cmd = self.cmd().args(["log", "-n", "20", "--no-show-signature", "--format=%h %an: %s"]);
         Ok(cmd
             .args([tip, "--not", sha])
             .capture()?
