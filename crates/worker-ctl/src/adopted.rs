@@ -39,6 +39,9 @@ pub struct Pushed {
     pub place: String,
     /// Its commits that are there or were, the last one last: also one that is about to be pushed.
     pub tips: Vec<String>,
+    /// Whether that was for earlier work, so that the branch is the worker's own again.
+    #[serde(default)]
+    pub is_over: bool,
 }
 
 impl Pushed {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use shopfloor_core::error::Result;
-use shopfloor_core::forge::{Forge, Request};
+use shopfloor_core::forge::{Forge, Place, Request};
 use shopfloor_core::fs;
 
 use crate::layout;
@@ -41,12 +41,13 @@ impl Requests {
     }
 
     /// What the forge says, which is asked once a minute.
-    pub fn ask((root, now): (&Path, i64), forge: &Forge, branches: &[Named]) -> Result<Requests> {
+    pub fn ask((root, now, is_now): (&Path, i64, bool), forge: &Forge, branches: &[Named]) -> Result<Requests> {
         let last = Requests::last(root);
-        match (0..FRESH).contains(&(now - last.at_unix)) {
-            true => Ok(last.found(branches)),
-            false => Ok(Requests::listed(forge.list(None)?, now).found(branches)),
+        if !is_now && (0..FRESH).contains(&(now - last.at_unix)) {
+            return Ok(last.found(&forge.place, branches));
         }
+        let asked = Requests { version: 1, at_unix: now, requests: forge.list(None)?, branches: BTreeMap::new() };
+        Ok(asked.found(&forge.place, branches))
     }
 
     /// What it says now of one branch, beside what was kept.
@@ -55,19 +56,16 @@ impl Requests {
         let asked = forge.list(Some(&branch.head))?;
         last.requests.retain(|request| request.head != branch.head);
         last.requests = [asked, last.requests].concat();
-        Ok(last.found(std::slice::from_ref(branch)))
-    }
-
-    fn listed(requests: Vec<Request>, now: i64) -> Requests {
-        Requests { version: 1, at_unix: now, requests, branches: BTreeMap::new() }
+        Ok(last.found(&forge.place, std::slice::from_ref(branch)))
     }
 
     /// With the request of each of these branches.
-    fn found(mut self, branches: &[Named]) -> Requests {
+    fn found(mut self, place: &Place, branches: &[Named]) -> Requests {
         for Named { branch, head, owner } in branches {
+            let is_fork = !owner.is_empty() && !owner.eq_ignore_ascii_case(place.owner());
             let is_its = |request: &&Request| {
-                let is_own = !request.is_cross || !owner.is_empty() && request.owner.eq_ignore_ascii_case(owner);
-                request.head == *head && is_own
+                let is_theirs = request.is_cross == is_fork;
+                request.head == *head && is_theirs && (!is_fork || request.owner.eq_ignore_ascii_case(owner))
             };
             let mut its = self.requests.iter().filter(is_its);
             // The newest comes first. An open one goes before those of earlier work on a branch of this name.
@@ -106,7 +104,8 @@ impl Requests {
     /// The same with `--json`.
     pub fn row(&self, branch: &str) -> Option<Value> {
         let Request { number, url, state, ci, review, .. } = self.of(branch)?;
-        let at = jiff::Timestamp::from_second(self.at_unix).ok().map(shopfloor_core::time::render);
+        let at = Some(self.at_unix).filter(|at| *at > 0).and_then(|at| jiff::Timestamp::from_second(at).ok());
+        let at = at.map(shopfloor_core::time::render);
         Some(json!({ "number": number, "url": url, "state": state, "ci": ci, "review": review, "at": at }))
     }
 }

@@ -302,6 +302,11 @@ impl Worker {
         }
     }
 
+    /// Whether others have its branch as that of a request.
+    pub fn has_request(&self) -> bool {
+        self.pushed.as_ref().is_some_and(|pushed| !pushed.is_over)
+    }
+
     /// Whether others have this commit by a request.
     pub fn is_pushed(&self, sha: Option<&str>) -> bool {
         self.pushed.as_ref().is_some_and(|pushed| sha.is_some_and(|sha| pushed.has(sha)))

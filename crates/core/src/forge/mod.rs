@@ -14,7 +14,7 @@ use self::request::{from_gh, from_glab, text};
 
 use crate::env::Env;
 use crate::error::{Exit, FailureKind, Result};
-use crate::git::Git;
+use crate::git::{Git, common_dir_of, require_plain_ref};
 use crate::hash::Digest;
 use crate::proc::{self, Cmd};
 use crate::text::{printable, shell_word};
@@ -110,7 +110,6 @@ pub struct Named {
     pub is_issue: bool,
     /// Its number.
     pub number: u64,
-    kind: Option<Kind>,
     place: Option<Place>,
 }
 
@@ -118,17 +117,13 @@ impl Named {
     /// Reads it; none if it is something else.
     pub fn parse(text: &str) -> Option<Named> {
         if let Some((word @ ("pr" | "mr" | "issue"), number)) = text.split_once(':') {
-            let kind = [("pr", Kind::GitHub), ("mr", Kind::GitLab)].into_iter().find(|(known, _)| *known == word);
-            let (number, kind) = (number.parse().ok()?, kind.map(|(_, kind)| kind));
-            return Some(Named { is_issue: word == "issue", number, kind, place: None });
+            return Some(Named { is_issue: word == "issue", number: number.parse().ok()?, place: None });
         }
-        let ways = [("/-/merge_requests/", Kind::GitLab), ("/-/issues/", Kind::GitLab)];
-        let ways = ways.into_iter().chain([("/pull/", Kind::GitHub), ("/issues/", Kind::GitHub)]);
-        let (way, kind, (place, number)) =
-            ways.into_iter().find_map(|(way, kind)| Some((way, kind, text.split_once(way)?)))?;
+        let ways = ["/-/merge_requests/", "/-/issues/", "/pull/", "/issues/"];
+        let (way, (place, number)) = ways.into_iter().find_map(|way| Some((way, text.split_once(way)?)))?;
         let number = number.split(['/', '?', '#']).next()?.parse().ok()?;
         let place = Some(Place::of(place).filter(|_| text.contains("://"))?);
-        Some(Named { is_issue: way.ends_with("issues/"), number, kind: Some(kind), place })
+        Some(Named { is_issue: way.ends_with("issues/"), number, place })
     }
 }
 
@@ -183,26 +178,29 @@ impl Forge {
             let Some(place) = Place::of(&url) else { continue };
             let is_chosen = ask(&["config", "--get", &format!("remote.{remote}.gh-resolved")])? == "base";
             let order = ["upstream", "github", "origin"].iter().position(|name| *name == remote).unwrap_or(3);
-            found.push(((!is_chosen, order), (remote.to_owned(), url), Kind::of(env, &place.host), place));
+            // A server of one's own is no forge, where there is one.
+            let is_unknown = !["github", "gitlab"].iter().any(|name| place.host.contains(name));
+            found.push(((!is_chosen, is_unknown, order), remote.to_owned(), url, place));
         }
         found.sort_by_key(|(order, ..)| *order);
-        if let Some(Named { place: Some(wanted), .. }) = named {
-            found.retain(|(.., place)| place == wanted);
-        } else if let Some(kind) = named.and_then(|named| named.kind) {
-            found.retain(|(_, _, known, _)| *known == kind);
-        }
-        let Some((_, (remote, url), kind, place)) = found.first().cloned() else {
-            let wanted = named.and_then(|named| named.place.as_ref()).map_or("a forge".to_owned(), Place::to_string);
+        let wanted = named.and_then(|named| named.place.as_ref());
+        found.retain(|(.., place)| wanted.is_none_or(|wanted| place == wanted));
+        let Some(((is_open, is_unknown, _), remote, url, place)) = found.first().cloned() else {
+            let wanted = wanted.map_or("a forge".to_owned(), Place::to_string);
             return Err(FORGE
                 .failure(format!("no remote of this repository leads to {wanted}"))
                 .hint("`git remote -v` shows where they lead; `git remote add NAME URL` adds one"));
         };
-        let is_chosen = !found[0].0.0;
-        if let Some((_, (other, _), ..)) = found.iter().find(|(_, _, other, _)| *other != kind && !is_chosen) {
+        let is_other = |((_, other, _), _, _, at): &&(_, String, String, Place)| {
+            is_open && *other == is_unknown && at.host != place.host
+        };
+        if let Some((_, other, ..)) = found.iter().find(is_other) {
             return Err(FORGE
                 .failure(format!("the remotes {remote} and {other} lead to two forges"))
-                .hint(format!("choose one: `git config remote.{remote}.gh-resolved base`")));
+                .hint(format!("choose one: `git config remote.{}.gh-resolved base`", shell_word(remote.as_ref()))));
         }
+        require_final(git, dir, &url, false)?;
+        let kind = Kind::of(env, &place.host);
         let program = proc::find(env, kind.program()).ok_or_else(|| {
             let name = kind.program();
             FORGE
@@ -387,27 +385,63 @@ impl Forge {
     }
 }
 
-/// Fetches what a refspec says, and nothing more. Exit 1 if that fails.
+/// Fetches what a refspec says, and nothing more. Exit 1 if that fails, and 4 if it would write through a ref that names
+/// another.
 pub fn fetch(git: &Git, dir: &Path, remote: &str, refspec: &str) -> Result<()> {
+    if let Some((_, to)) = refspec.split_once(':') {
+        let common = if dir.join(".git").exists() { common_dir_of(dir) } else { None };
+        require_plain_ref(common.as_deref().unwrap_or(dir), to)?;
+    }
     let options = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance"];
-    let output = git.fetching(dir).arg("fetch").args(options).args(["--", remote, refspec]).capture()?;
+    let output = network(git, dir)?.arg("fetch").args(options).args(["--", remote, refspec]).capture()?;
     match output.status.success() {
         true => Ok(()),
         false => Err(FORGE
             .failure(format!("cannot fetch from {}", shown_url(remote)))
             .because(std::io::Error::other(printable(String::from_utf8_lossy(&output.stderr).trim())))
-            .hint(format!("`git ls-remote {}` shows whether it can be reached", shell_word(remote.as_ref())))),
+            .hint(format!(
+                "`git ls-remote {}` shows whether it can be reached",
+                shell_word(shown_url(remote).as_ref())
+            ))),
     }
 }
 
 /// An address without a password.
 pub fn shown_url(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    match rest.split_once('@') {
-        Some((_, rest)) if ["http", "https"].contains(&scheme) => printable(&format!("{scheme}://{rest}")),
-        _ => printable(url),
+    let Some((scheme @ ("http" | "https"), rest)) = url.split_once("://") else { return printable(url) };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    printable(&format!("{scheme}://{host}{path}"))
+}
+
+/// Exit 1 if git would rewrite this address, which it has given us, once more: as the address of a push, too, if
+/// `is_pushed`. Then it would go elsewhere than was shown.
+pub fn require_final(git: &Git, dir: &Path, url: &str, is_pushed: bool) -> Result<()> {
+    let args = ["config", "-z", "--get-regexp", r"^url\..*\.(push)?insteadof$"];
+    let rules = String::from_utf8_lossy(&git.cmd(dir).args(args).capture()?.stdout).into_owned();
+    let is_met = |rule: &&str| {
+        let (key, value) = rule.split_once('\n').unwrap_or((rule, ""));
+        !value.is_empty() && url.starts_with(value) && (is_pushed || !key.ends_with(".pushinsteadof"))
+    };
+    match rules.split('\0').find(is_met) {
+        None => Ok(()),
+        Some(rule) => Err(FORGE
+            .failure(format!("git would rewrite the address {} again", shown_url(url)))
+            .details([format!("  {}", printable(rule))])
+            .hint("take that setting out, or write the address as it is meant")),
     }
 }
+
+/// git for what goes over the network. Nobody can type a password there, so that none is waited for.
+pub fn network(git: &Git, dir: &Path) -> Result<Cmd> {
+    let is_set = git.cmd(dir).args(["config", "--get", "core.sshCommand"]).capture()?.status.success();
+    let is_set = is_set || ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| git.env().var(name).is_some());
+    let cmd = git.fetching(dir);
+    Ok(if is_set { cmd } else { cmd.var("GIT_SSH_COMMAND", BATCH_SSH) })
+}
+
+/// ssh that asks for no password and no passphrase.
+pub const BATCH_SSH: &str = "ssh -o BatchMode=yes";
 
 /// A text of somebody else's without what a terminal would obey.
 pub fn cleaned(text: impl AsRef<str>) -> String {
@@ -440,13 +474,19 @@ mod tests {
     }
 
     #[test]
+    fn an_address_is_shown_without_its_password_and_with_its_host() {
+        assert_eq!(shown_url("https://me:x@y@github.com/o/r"), "https://github.com/o/r");
+        assert_eq!(shown_url("https://evil.com/x@github.com/o/r"), "https://evil.com/x@github.com/o/r");
+        assert_eq!(shown_url("git@github.com:o/r"), "git@github.com:o/r");
+    }
+
+    #[test]
     fn a_request_is_named_shortly_or_by_its_address() {
-        let named = |text: &str| Named::parse(text).map(|named| (named.is_issue, named.number, named.kind));
-        assert_eq!(named("pr:12"), Some((false, 12, Some(Kind::GitHub))));
-        assert_eq!(named("mr:12"), Some((false, 12, Some(Kind::GitLab))));
-        assert_eq!(named("issue:34"), Some((true, 34, None)));
-        assert_eq!(named("https://github.com/o/r/pull/12/files#x"), Some((false, 12, Some(Kind::GitHub))));
-        assert_eq!(named("https://gitlab.com/o/r/-/issues/3"), Some((true, 3, Some(Kind::GitLab))));
+        let named = |text: &str| Named::parse(text).map(|named| (named.is_issue, named.number, named.place.is_some()));
+        assert_eq!((named("pr:12"), named("mr:12")), (Some((false, 12, false)), Some((false, 12, false))));
+        assert_eq!(named("issue:34"), Some((true, 34, false)));
+        assert_eq!(named("https://github.com/o/r/pull/12/files#x"), Some((false, 12, true)));
+        assert_eq!(named("https://gitlab.com/o/r/-/issues/3"), Some((true, 3, true)));
         for text in ["pr:", "pr:x", "feature-a", "pr12", "https://github.com/o/r", "o/r/pull/1", "pr:-1"] {
             assert_eq!(named(text), None, "{text}");
         }

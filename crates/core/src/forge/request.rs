@@ -45,7 +45,7 @@ pub(super) fn from_gh(value: &Value) -> Request {
         head: text(&value["headRefName"]),
         oid: text(&value["headRefOid"]),
         base: text(&value["baseRefName"]),
-        is_cross: value["isCrossRepository"] == true,
+        is_cross: value["isCrossRepository"] != false,
         can_push_to: can_push.then(|| format!("{owner}/{name}")),
         owner,
         ci: ci(&checks).to_owned(),

@@ -182,7 +182,10 @@ fn from_forge(
             .hint("leave out `--from`, `--branch`, `--clone`, `--unique`, `--reuse-branch` and `--launch`"));
     }
     let is_open = args.yolo && !args.sandbox;
-    let wanted = Wanted { named, task, is_open, setup: args.setup, yes: args.yes };
+    if !named.is_issue {
+        require_sandbox(env, args, task.as_deref())?;
+    }
+    let wanted = Wanted { named, task, is_contained: args.sandbox, is_open, setup: args.setup, yes: args.yes };
     let Some(made) = prepare(ui, env, common, wanted, repository)? else { return Ok(None) };
     let Prepared { name, branch, task, target, request, is_untrusted } = made;
     let ask = args.ask || is_untrusted && !args.sandbox;

@@ -17,7 +17,8 @@ use crate::plan::rows::named;
 pub struct Wanted<'a> {
     pub named: &'a Named,
     pub task: Option<String>,
-    /// Whether the agent's program would ask nobody and run in no sandbox.
+    /// Whether the agent runs in a sandbox, and whether its program would ask nobody and run in none.
+    pub is_contained: bool,
     pub is_open: bool,
     /// Whether set-up runs for what others wrote, too.
     pub setup: bool,
@@ -71,11 +72,7 @@ fn request(
 ) -> Result<Option<Prepared>> {
     let number = wanted.named.number;
     let Repository { git, repo, main } = repository;
-    let found = Request { number, ..forge.view(number)? };
-    if !found.state.is_empty() && found.state != "open" {
-        let (state, url) = (printable(&found.state), printable(&found.url));
-        return Err(FORGE.failure(format!("request {number} is {state}")).hint(format!("see it at {url}")));
-    }
+    let found = open_request(forge, number)?;
     if found.is_cross {
         refuse_open(&wanted)?;
     }
@@ -110,13 +107,21 @@ fn request(
     if !found.oid.is_empty() && found.oid != oid {
         return Err(FORGE.failure(format!("request {number} moved meanwhile")).hint("run the same command again"));
     }
-    // Before anything is made, a person sees what of it would run here.
+    if is_untrusted && !wanted.is_contained {
+        refuse_programs(
+            &ask(&["diff", "--name-only", "--no-renames", "-z", &format!("{base}...{kept}")])?,
+            number,
+            &kept,
+        )?;
+    }
     if wanted.setup && is_untrusted {
-        let stat =
-            ask(&["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--stat=80", &format!("{base}...{kept}")])?;
-        let lines = stat.lines().map(|line| line.trim().to_owned());
+        // Before anything is made, a person sees what of it would run here.
+        let stat = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--stat=80"];
+        let stat = ask(&[&stat[..], &[&format!("{base}...{kept}")]].concat())?;
         let title = format!("request {number} of {} changes, against {}:", found.owner, found.base);
-        ui.show(&std::iter::once(title).chain(lines).collect::<Vec<_>>());
+        ui.show(
+            &std::iter::once(title.as_str()).chain(stat.lines()).map(|line| line.trim().to_owned()).collect::<Vec<_>>(),
+        );
         ui.require_yes(wanted.yes, "Run the set-up commands with that?", "nothing was made")?;
     }
     make_branch(repository, (forge, &found), &branch, (&oid, &kept))?;
@@ -124,6 +129,16 @@ fn request(
         ui.note(format!("request {number} comes from {}, where you cannot push", printable(&found.owner)));
     }
     Ok(Some(made))
+}
+
+/// A request as the forge tells it. Exit 1 if it is over.
+fn open_request(forge: &Forge, number: u64) -> Result<Request> {
+    let found = Request { number, ..forge.view(number)? };
+    if found.state.is_empty() || found.state == "open" {
+        return Ok(found);
+    }
+    let (state, url) = (printable(&found.state), printable(&found.url));
+    Err(FORGE.failure(format!("request {number} is {state}")).hint(format!("see it at {url}")))
 }
 
 /// What the branch of a request is called here. Exit 1 if the branch that it goes to is not here.
@@ -163,7 +178,7 @@ fn make_branch(
             .hint(format!("compare them: `git log --oneline --left-right {shown}...{kept}`")));
     }
     // First, so that a kill leaves no branch of which nobody knows where it comes from.
-    follow(repository, forge, found, branch)?;
+    follow(repository, forge, found, (branch, !before.is_empty()))?;
     if before.is_empty() {
         require_plain_ref(&repo.common_dir, &name)?;
         let none = "0".repeat(oid.len());
@@ -176,6 +191,29 @@ fn make_branch(
 /// The key of a branch's section for the number of its request.
 const REQUEST: &str = "shopfloorRequest";
 
+/// The key for what the branch is called at the remote, if that is not its name; `worker-ctl request` reads it.
+const REQUEST_HEAD: &str = "shopfloorRequestHead";
+
+/// Exit 1 if a fork changes files by which an agent's program runs commands: worker-ctl answers for a person that the folder
+/// is trusted.
+fn refuse_programs(changed: &str, number: u64, kept: &str) -> Result<()> {
+    const DIRS: [&str; 6] = [".claude", ".codex", ".gemini", ".opencode", ".cursor", ".agents"];
+    const FILES: [&str; 5] = [".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", ".claude.json"];
+    let is_program = |path: &&str| {
+        let last = path.rsplit('/').next().unwrap_or_default();
+        FILES.contains(&last) || path.split('/').any(|part| DIRS.contains(&part))
+    };
+    let found: Vec<String> =
+        changed.split('\0').filter(is_program).map(|path| format!("  {}", printable(path))).collect();
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(FORGE
+            .failure(format!("request {number} changes what an agent's program runs or trusts"))
+            .details(found)
+            .hint(format!("look at it: `git show {kept}`; `--sandbox`, with a task, runs the agent contained"))),
+    }
+}
+
 /// Whether a branch is that of this request.
 fn is_followed(Repository { git, main, .. }: &Repository, branch: &str, number: u64) -> Result<bool> {
     let known = git.cmd(main).args(["config", "--get", &format!("branch.{branch}.{REQUEST}")]).capture()?;
@@ -183,16 +221,20 @@ fn is_followed(Repository { git, main, .. }: &Repository, branch: &str, number: 
 }
 
 /// Records where the branch comes from, as git knows it, and where it can be pushed to.
-fn follow(repository: &Repository, forge: &Forge, found: &Request, branch: &str) -> Result<()> {
+fn follow(repository: &Repository, forge: &Forge, found: &Request, (branch, is_there): (&str, bool)) -> Result<()> {
     let (Repository { git, main, .. }, number) = (repository, found.number);
     let config = |key: &str, value: &str| {
         answer("config", &git.cmd(main).args(["config", &format!("branch.{branch}.{key}"), value]).capture()?).map(drop)
     };
     config(REQUEST, &number.to_string())?;
     // A branch that was there already may have an upstream of the person's.
-    let is_set = git.cmd(main).args(["config", "--get", &format!("branch.{branch}.merge")]).capture()?.status.success();
+    let key = |key: &str| format!("branch.{branch}.{key}");
+    let unset = |name: &str| git.cmd(main).args(["config", "--unset-all", &key(name)]).capture().map(drop);
+    let is_set = is_there && git.cmd(main).args(["config", "--get", &key("merge")]).capture()?.status.success();
+    // Of an earlier branch of this name.
+    ["pushRemote", REQUEST_HEAD].iter().filter(|_| !is_there).try_for_each(|name| unset(name))?;
     if found.head != branch {
-        config("shopfloorRequestHead", &found.head)?;
+        config(REQUEST_HEAD, &found.head)?;
     }
     let upstream = |remote: &str, merge: &str| match is_set {
         true => Ok(()),
@@ -202,14 +244,9 @@ fn follow(repository: &Repository, forge: &Forge, found: &Request, branch: &str)
         return upstream(&forge.remote, &format!("refs/heads/{}", found.head));
     }
     let url = git.cmd(main).args(["remote", "get-url", "--push", "--", &forge.remote]).capture()?.text();
-    let fork = found.can_push_to.as_ref().and_then(|path| {
-        let (start, end) = (url.len().checked_sub(forge.place.path.len())?, url.trim_end_matches('/'));
-        let (head, suffix) = match end.strip_suffix(".git") {
-            Some(rest) => (rest.get(..rest.len().checked_sub(forge.place.path.len())?)?, ".git"),
-            None => (end.get(..start)?, ""),
-        };
-        Some(format!("{head}{path}{suffix}"))
-    });
+    let end = if url.ends_with(".git") { ".git" } else { "" };
+    let start = url.strip_suffix(end).and_then(|url| url.strip_suffix(&forge.place.path));
+    let fork = found.can_push_to.as_ref().and_then(|path| Some(format!("{}{path}{end}", start?)));
     match fork {
         Some(url) => {
             upstream(&url, &format!("refs/heads/{}", found.head))?;

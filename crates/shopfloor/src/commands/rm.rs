@@ -48,7 +48,7 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
     let there = env.at(&repository::find_near(env)?.main)?;
     overview::ask_forge(&there, true)?;
     let is_merged = |row: &Row| row.request.as_ref().is_some_and(|request| request["state"] == "merged");
-    let mut exit = Exit::Done;
+    let (mut exit, mut taken) = (Exit::Done, Vec::new());
     for row in here(env)?.iter().filter(|row| is_merged(row) && row.task.as_deref() == Some("needs_review")) {
         let Some(worker) = &row.worker else { continue };
         if common.dry_run {
@@ -56,14 +56,26 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
             would_remove(ui, row);
             continue;
         }
-        let mut words = ["worker-ctl", "accept", "--merged", worker].map(str::to_owned).to_vec();
+        let mut words = ["worker-ctl", "--json", "accept", "--merged", worker].map(str::to_owned).to_vec();
         words.extend(is_agreed.then(|| "--yes".to_owned()));
-        if quietly(ui, &there, &words)?.status.code() != 0 {
-            exit = Exit::No;
+        let done = quietly(ui, &there, &words)?;
+        let error = done.records.iter().find_map(|record| record.get("error"));
+        match (done.status.code(), error) {
+            (0, _) => taken.push(worker.clone()),
+            // Its request was of earlier work.
+            (_, Some(error)) if error["kind"] == "wrong_state" => {}
+            (_, error) => {
+                let why = error.and_then(|error| error["message"].as_str()).unwrap_or("its request cannot be taken in");
+                ui.warn(format!("{} stays: {}", printable(&row.name), printable(why)));
+                exit = Exit::No;
+            }
         }
     }
     let rows = here(env)?;
-    let over: Vec<&Row> = rows.iter().filter(|row| is_merged(row) && row.task.as_deref() == Some("idle")).collect();
+    // Also what `land` has taken in before.
+    let is_taken = |row: &&Row| row.landed.is_some() || row.worker.as_ref().is_some_and(|name| taken.contains(name));
+    let is_over = |row: &&Row| is_merged(row) && row.task.as_deref() == Some("idle");
+    let over: Vec<&Row> = rows.iter().filter(is_over).filter(is_taken).collect();
     if over.is_empty() {
         ui.nothing_to_do();
     }

@@ -63,15 +63,24 @@ pub fn land(
     }
     // A worker without work is refused at once, whoever is publishing.
     require_review(&worker)?;
-    let parent = land_on_parent::on_branch(ctx, &ctx.repo.branch)?.map(|parent| parent.name);
+    while_parent_rests(ctx, &worker, is_forced, || land_locked(ctx, name, is_forced, (message, as_what), checked))
+}
+
+/// Does what moves the branch that a worker's work lands on, while whoever works on that branch rests.
+pub fn while_parent_rests<T>(
+    ctx: &Context<'_>,
+    worker: &Worker,
+    is_forced: bool,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let (name, parent) = (&worker.name, land_on_parent::on_branch(ctx, &ctx.repo.branch)?.map(|parent| parent.name));
     // Nobody else records meanwhile what happens on its branch.
     let _lock = parent.as_ref().map(|parent| ctx.lock(parent)).transpose()?;
     let rests = match &parent {
         Some(parent) => land_on_parent::require_rest(ctx, parent, name, is_forced),
         None => land_on_parent::require_no_other(ctx, name, is_forced),
     };
-    let landed = rests.and_then(|()| land_locked(ctx, name, is_forced, (message, as_what), checked));
-    landed.map_err(|failure| land_on_parent::child_blocked(ctx, &worker, failure))
+    rests.and_then(|()| work()).map_err(|failure| land_on_parent::child_blocked(ctx, worker, failure))
 }
 
 /// What was checked of what is to land.
@@ -184,7 +193,7 @@ fn close_without_commit(ctx: &Context<'_>, plan: Accept) -> Result<Landed> {
 
 fn ask_to_resolve(ctx: &Context<'_>, plan: &Accept, is_forced: bool) -> Result<Landed> {
     let worker = ctx.worker(&plan.name)?;
-    if worker.pushed.is_some() || ctx.repo.is_shared(&worker.branch)? {
+    if worker.has_request() || ctx.repo.is_shared(&worker.branch)? {
         return Err(ask_to_merge(ctx, &worker, plan, is_forced)?);
     }
     match rebase::ask_to_resolve(ctx, &worker, &plan.base, &plan.sha, is_forced)? {
@@ -234,7 +243,7 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
         keep_original(ctx, name, landed)?;
     }
     // A branch that is others' too stays where its worker has put it.
-    let is_shared = ctx.repo.is_shared(&worker.branch)?;
+    let is_shared = worker.has_request() && ctx.repo.is_own || ctx.repo.is_shared(&worker.branch)?;
     if is_shared || rebase::move_worktree(ctx, worker.checkout(), landed, at)? {
         transition::record(ctx, name, &Input::Accepted)?;
     } else {
@@ -243,11 +252,7 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
     }
     ctx.update(|state| {
         state.last_reviewed.take_if(|last| last == name);
-        let worker = state.workers.get_mut(name);
-        let adopted = worker.and_then(|worker| {
-            worker.pushed = None;
-            worker.adopted.as_mut()
-        });
+        let adopted = state.workers.get_mut(name).and_then(|worker| worker.adopted.as_mut());
         if let Some(adopted) = adopted {
             if is_shared { landed } else { at }.clone_into(&mut adopted.began);
             adopted.landed = is_shared.then(|| LandedTip { tip: landed.to_owned(), commit: at.to_owned() });

@@ -1,14 +1,16 @@
 //! Pushes to a remote of the person's repository what they were shown, and takes in what was merged there. Nothing else of
 //! ours pushes.
 
-use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::forge::{FORGE, Forge, Request};
-use shopfloor_core::git::require_plain_ref;
+use std::time::Duration;
+
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::forge::{BATCH_SSH, FORGE, Forge, Request};
 use shopfloor_core::text::{printable, shell_word};
 
-use crate::apply::{land, publish};
+use crate::apply::land::{self, while_parent_rests};
+use crate::apply::{land_on_parent, publish};
 use crate::context::Context;
-use crate::facts::request::{Own, Remote};
+use crate::facts::request::{Own, Remote, is_landed};
 use crate::failure;
 use crate::layout::RootLock;
 use crate::plan::accept::require_review;
@@ -16,7 +18,18 @@ use crate::requests::Requests;
 use crate::work_repo::common_dir;
 use crate::worker::Worker;
 
-/// Brings a commit of the clone into the person's repository, under a ref that is returned.
+/// Fails unless a person agrees to what leaves the machine, or comes from elsewhere. An agent's program knows `--yes`, too, and
+/// is no person.
+pub fn require_person(ctx: &Context<'_>, is_agreed: bool, question: &str, undone: &str) -> Result<()> {
+    let is_agents = |name: &&str| ctx.env.var(name).is_some();
+    if ["WORKER_CTL_WORKER", "SHOPFLOOR_AGENT_ID"].iter().any(is_agents) {
+        let failure = Failure::new(Exit::Decide, "undecided", format!("{undone}: an agent asks for it"));
+        return Err(failure.hint("a person has to see it: run the command outside of the agent's session"));
+    }
+    ctx.ui.require_yes(is_agreed, question, undone)
+}
+
+/// Brings a commit of the clone into the person's repository.
 pub fn bring(ctx: &Context<'_>, own: &Own, name: &str, sha: &str) -> Result<()> {
     if ctx.repo.is_own {
         return Ok(());
@@ -26,6 +39,9 @@ pub fn bring(ctx: &Context<'_>, own: &Own, name: &str, sha: &str) -> Result<()> 
     shopfloor_core::forge::fetch(&own.git, &own.source, &ctx.repo.top.to_string_lossy(), &format!("+{kept}:{kept}"))
 }
 
+/// How long a push may take.
+const PUSH_LIMIT: Duration = Duration::from_secs(600);
+
 /// Pushes a commit to a branch, with the person's own hooks. `replaces` is the commit there that may be overwritten, and
 /// `then` what to do if it is refused.
 pub fn push(own: &Own, remote: &Remote, (sha, branch): (&str, &str), replaces: Option<&str>, then: &str) -> Result<()> {
@@ -33,6 +49,11 @@ pub fn push(own: &Own, remote: &Remote, (sha, branch): (&str, &str), replaces: O
     let refspec = format!("{sha}:refs/heads/{branch}");
     let cmd = git.shown(&own.source).args(["push", "--no-follow-tags", "--recurse-submodules=no", "--porcelain"]);
     let cmd = cmd.args(replaces.map(|old| format!("--force-with-lease=refs/heads/{branch}:{old}")));
+    // Nobody can type a password there.
+    let cmd = cmd.var("GIT_TERMINAL_PROMPT", "0").within(PUSH_LIMIT);
+    let is_set = own.git.cmd(&own.source).args(["config", "--get", "core.sshCommand"]).capture()?.status.success();
+    let is_set = is_set || ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| own.git.env().var(name).is_some());
+    let cmd = if is_set { cmd } else { cmd.var("GIT_SSH_COMMAND", BATCH_SSH) };
     let output = cmd.args(["--", &remote.name, &refspec]).capture()?;
     if output.status.success() {
         return Ok(());
@@ -72,9 +93,8 @@ pub fn merged(ctx: &Context<'_>, worker: &Worker, is_agreed: bool) -> Result<Opt
     }
     let (name, number, place) = (&worker.name, request.number, forge.place.to_string());
     let is_beyond = !own.has(&request.oid, sha)?;
-    let landed = worker.adopted.as_ref().and_then(|adopted| adopted.landed.as_ref()).map(|landed| &landed.tip);
     // One of earlier work, on a branch of the same name.
-    if landed == Some(&request.oid) || is_beyond && !worker.is_pushed(Some(&request.oid)) {
+    if is_landed(worker, &request.oid) || is_beyond && !(worker.has_request() && worker.is_pushed(Some(&request.oid))) {
         return Ok(None);
     }
     if is_beyond {
@@ -99,7 +119,7 @@ pub fn merged(ctx: &Context<'_>, worker: &Worker, is_agreed: bool) -> Result<Opt
             printable(&forge.remote),
             ctx.repo.branch
         );
-        ctx.ui.require_yes(is_agreed, &question, format!("{name} stays: {place} is not known to have its request"))?;
+        require_person(ctx, is_agreed, &question, &format!("{name} stays: {place} is not known to have its request"))?;
     }
     Ok(Some((forge, request)))
 }
@@ -107,11 +127,15 @@ pub fn merged(ctx: &Context<'_>, worker: &Worker, is_agreed: bool) -> Result<Opt
 /// Takes in what was merged on the forge: brings the branch that the work lands on up to date by the rules of an accept, and
 /// makes the worker idle. The caller holds the worker's lock. Returns the commit of that branch that has the work.
 pub fn take_in(ctx: &Context<'_>, name: &str, forge: &Forge) -> Result<String> {
-    let (own, worker) = (Own::of(ctx)?, ctx.worker(name)?);
-    let sha = require_review(&worker)?;
+    let worker = ctx.worker(name)?;
+    while_parent_rests(ctx, &worker, false, || take_in_locked(ctx, &worker, forge))
+}
+
+fn take_in_locked(ctx: &Context<'_>, worker: &Worker, forge: &Forge) -> Result<String> {
+    let (own, name) = (Own::of(ctx)?, &worker.name);
+    let sha = require_review(worker)?;
     let _publishing = ctx.lock_root(RootLock::Publish)?;
     let (branch, kept) = (&ctx.repo.branch, format!("refs/shopfloor/merged/{name}"));
-    require_plain_ref(&common_dir(&own.source), &kept)?;
     forge.fetch_into(&own.git, &own.source, &format!("+refs/heads/{branch}:{kept}"))?;
     let none = |at: &str| Failure::failed(format!("there is no branch {branch} in {at}")).hint("bring it back");
     let old = ctx.repo.commit(&own.source, &format!("refs/heads/{branch}"))?;
@@ -135,8 +159,14 @@ pub fn take_in(ctx: &Context<'_>, name: &str, forge: &Forge) -> Result<String> {
     match moved {
         // The worktree of a worker in the clone goes on from that branch.
         Err(failure) if !ctx.repo.is_own => return Err(failure),
-        Err(failure) => ctx.ui.warn(format!("{branch} stays where it is: {failure}")),
-        Ok(()) => {}
+        Err(failure) => {
+            ctx.ui.warn(format!("{branch} stays where it is: {failure}"));
+            // Here only the worker's branch has its commits then.
+            if own.has(&new, sha)? {
+                land::keep_original(ctx, name, sha)?;
+            }
+        }
+        Ok(()) => land_on_parent::landed(ctx, worker, (&old, &new))?,
     }
     land::close_task(ctx, name, sha, &new)?;
     own.git.cmd(&own.source).args(["update-ref", "--no-deref", "-d", &kept]).capture()?;

@@ -11,14 +11,15 @@ use shopfloor_core::ui::printable;
 
 use crate::apply::check;
 use crate::apply::land::{self, Checked, Landed};
-use crate::apply::push::{merged, push, take_in};
-use crate::commands::{self, about, look, require_person};
+use crate::apply::push::{merged, push, require_person, take_in};
+use crate::commands::{self, about, look};
 use crate::context::Context;
 use crate::facts::request::{Own, Remote};
-use crate::facts::work_summary::commits;
+use crate::facts::work_summary::{commits, summary};
 use crate::failure;
 use crate::plan::accept::{refuse_unseen, require_review};
 use crate::plan::request::require_one_place;
+use crate::requests::Requests;
 use crate::worker::{LandAs, Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -95,17 +96,24 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return Err(changed_meanwhile(&name));
     }
     let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land), &checked)?;
-    let exit = print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed);
-    if let (Some(pushed), Landed::Accepted(new)) = (pushed, &landed) {
-        push_landed(ctx, &pushed, new)?;
+    match (pushed, &landed) {
+        (Some(pushed), Landed::Accepted(new)) => push_landed(ctx, &pushed, new)?,
+        (Some(_), _) => ctx.ui.note("nothing was pushed"),
+        _ => {}
     }
-    Ok(exit)
+    Ok(print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
 }
 
 /// Takes in the worker's request if it was merged on the forge.
 fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Option<Exit>> {
     let (ctx, name) = (&ctx.of(worker)?, &worker.name);
     let Some((forge, request)) = merged(ctx, worker, args.yes)? else {
+        // A dry run asks nobody.
+        let known = Requests::last(&ctx.root.path);
+        if let Some(request) = known.of(&worker.branch).filter(|request| ctx.is_dry && request.state == "merged") {
+            let would = format!("take in request {} of {name}, as it was known last", request.number);
+            return Ok(Some(commands::show(ctx.ui, answer(name, "merged", "", &ctx.repo.branch), &[would])));
+        }
         return match args.merged {
             true => Err(failure::WRONG_STATE
                 .failure(format!("no request of {name} was merged that was not taken in yet"))
@@ -168,6 +176,10 @@ fn require_way(args: &Args, worker: &Worker) -> Result<()> {
     Ok(())
 }
 
+fn word(text: &str) -> String {
+    shell_word(text.as_ref())
+}
+
 /// What a person has agreed to push.
 struct SeenPush {
     own: Own,
@@ -189,19 +201,19 @@ fn see_push(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<SeenPush>
         remote.name,
         shown_url(url)
     )];
-    lines.extend(work.iter().map(|[_, author, _, _, text]| {
-        format!("the work of {}: {} ({author})", worker.name, text.lines().next().unwrap_or_default())
-    }));
+    lines.extend(work.iter().map(|[_, author, _, _, text]| format!("the work of {} ({author}): {text}", worker.name)));
+    let whole = commands::fork(ctx, sha)?;
+    lines.push(summary(ctx, worker, &whole, sha, None)?.stat);
+    let mut lines: Vec<String> =
+        lines.iter().flat_map(|line| line.lines()).map(|line| line.trim_end().to_owned()).collect();
     let heads = own.heads(url)?;
     if let Some(there) = heads.get(branch).filter(|there| !own.has(&base, there).unwrap_or(false)) {
         return Err(failure::PUSHED
             .failure(format!("{branch} at {} has commits that {branch} here lacks", printable(&remote.name)))
             .details([format!("  {there}")])
-            .hint(format!("take them in first: `git pull {} {branch}`", remote.name)));
+            .hint(format!("take them in first: `git pull {} {}`", word(&remote.name), word(branch))));
     }
-    lines.extend(own.lacking(&base, &heads)?.iter().map(|[id, author, _, text]| {
-        format!("commit {} {} ({author})", id.get(..12).unwrap_or(id), text.lines().next().unwrap_or_default())
-    }));
+    lines.extend(own.lacking(&base, &heads)?);
     ctx.ui.show(&lines);
     require_person(ctx, args.yes, "Land it and push that?", "nothing landed or was pushed")?;
     let lands_commits = args.land.unwrap_or(worker.land()) == LandAs::Commits;
@@ -211,7 +223,8 @@ fn see_push(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<SeenPush>
 /// Pushes what has landed, but nothing that came between.
 fn push_landed(ctx: &Context<'_>, SeenPush { own, remote, base, count }: &SeenPush, new: &str) -> Result<()> {
     let (branch, name) = (&ctx.repo.branch, printable(&remote.name));
-    let then = format!("it has landed; look at {branch}, then push it yourself: `git push {name} {branch}`");
+    let push_it = format!("git push {} {}", word(&remote.name), word(branch));
+    let then = format!("it has landed; look at {branch}, then push it yourself: `{push_it}`");
     if own.count(base, new)? > *count {
         return Err(failure::MOVED.failure(format!("{branch} moved meanwhile, so it was not pushed")).hint(then));
     }

@@ -186,7 +186,8 @@ fn plan(
         }
         let mut worker = describe(ctx, flags, found, &name, (args.target.as_deref(), args.land))?;
         let began = worker.adopted.as_ref().map(|adopted| adopted.began.clone());
-        let pushed = args.request.clone().map(|place| Pushed { place, tips: began.into_iter().collect() });
+        let pushed =
+            args.request.clone().map(|place| Pushed { place, tips: began.into_iter().collect(), is_over: false });
         worker.pushed = pushed;
         state.workers.insert(name, worker.clone());
         plan.push((worker, true));

@@ -98,16 +98,6 @@ pub fn look(ctx: &Context<'_>) -> Result<()> {
     if ctx.is_dry { Ok(()) } else { tick(ctx, PatrolScope::All) }
 }
 
-/// Fails unless a person agrees to what leaves the machine. An agent's program knows `--yes`, too, and is no person.
-pub fn require_person(ctx: &Context<'_>, is_agreed: bool, question: &str, undone: &str) -> Result<()> {
-    let is_agents = |name: &&str| ctx.env.var(name).is_some();
-    if ["WORKER_CTL_WORKER", "SHOPFLOOR_AGENT_ID"].iter().any(is_agents) {
-        let failure = Failure::new(Exit::Decide, "undecided", format!("{undone}: an agent asks for it"));
-        return Err(failure.hint("a person has to see it: run the command outside of the agent's session"));
-    }
-    ctx.ui.require_yes(is_agreed, question, undone)
-}
-
 /// The workers that are named, or all. Exit 2 when neither is asked for.
 pub fn choose(state: &State, names: &[String], all: bool) -> Result<Vec<Worker>> {
     match (names, all) {

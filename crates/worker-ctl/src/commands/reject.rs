@@ -4,6 +4,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::forge::{Remark, cleaned, fenced};
 
+use crate::apply::push::require_person;
 use crate::commands::{self, look};
 use crate::context::Context;
 use crate::facts::request::Own;
@@ -77,7 +78,9 @@ fn remarks(ctx: &Context<'_>, name: &str, args: &Args) -> Result<String> {
     let own = Own::of(ctx)?;
     let forge = own.forge(ctx)?;
     let asked = Requests::ask_now(&ctx.root.path, &forge, &own.named(&worker.branch)?)?;
-    let request = asked.of(&worker.branch).ok_or_else(|| {
+    let sha = worker.work.commit_sha.as_deref().unwrap_or_default();
+    let request = asked.of(&worker.branch).filter(|request| own.is_of(&worker, sha, request).unwrap_or(false));
+    let request = request.ok_or_else(|| {
         failure::WRONG_STATE
             .failure(format!("{name} has no request"))
             .hint(format!("make one: `worker-ctl request {name}`"))
@@ -99,12 +102,17 @@ fn remarks(ctx: &Context<'_>, name: &str, args: &Args) -> Result<String> {
         Some(line) => format!("{}:{line}", remark.path),
         None => remark.path.clone(),
     };
-    let texts: Vec<String> =
-        said.iter().map(|remark| format!("{}, {} wrote:\n{}", place(remark), remark.author, remark.text)).collect();
-    let text = cleaned(texts.join("\n\n"));
+    // Quoted, so that none can look like another one's.
+    let quoted = |text: &str| cleaned(text).lines().map(|line| format!("> {line}\n")).collect::<String>();
+    let one = |remark: &&Remark| {
+        cleaned(format!("{}, {} wrote:", place(remark), remark.author)).replace('\n', " ")
+            + "\n"
+            + &quoted(&remark.text)
+    };
+    let text = said.iter().map(one).collect::<Vec<_>>().join("\n");
     ctx.ui.show(&text.lines().map(str::to_owned).collect::<Vec<_>>());
     if !ctx.is_dry {
-        commands::require_person(ctx, args.yes, &format!("Send that to {name}?"), "nothing was sent")?;
+        require_person(ctx, args.yes, &format!("Send that to {name}?"), "nothing was sent")?;
     }
     Ok(fenced("What reviewers of your request say", &text))
 }

@@ -1,25 +1,22 @@
 //! `request`: pushes a worker's work, and makes a request for it on the forge.
 
-use std::collections::BTreeSet;
-
 use clap::Args as ClapArgs;
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::forge::{Forge, cleaned, shown_url};
 use shopfloor_core::text::printable;
 
-use crate::apply::push::{bring, push};
+use crate::apply::push::{bring, push, require_person};
 use crate::commands::{self, about, joined, look};
 use crate::context::Context;
 use crate::facts::request::{Outgoing, Own};
-use crate::facts::work_summary::{Authored, Summary, authored, commits, summary};
+use crate::facts::work_summary::{Authored, Summary, authored, summary};
 use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::plan::accept::require_review;
 use crate::plan::check::record;
 use crate::plan::request::{Push, request};
 use crate::plan::require_clean;
-use crate::program_config::regex;
 use crate::requests::Requests;
 use crate::work_repo::MergeResult;
 use crate::worker::Worker;
@@ -75,9 +72,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    if plan != Push::Nothing || facts.request.is_none() {
+    // Also where the request is elsewhere than a person has seen it.
+    let is_seen = worker.pushed.as_ref().is_some_and(|pushed| pushed.place == facts.into.to_string());
+    if plan != Push::Nothing || facts.request.is_none() || !is_seen {
         ctx.ui.show(&[&["this leaves the machine:".to_owned()], &shown[..]].concat());
-        commands::require_person(ctx, args.yes, "Push that?", "nothing was pushed")?;
+        require_person(ctx, args.yes, "Is that right?", "nothing was pushed")?;
     }
     let _lock = ctx.lock(&worker.name)?;
     let is_same = ctx.worker(&worker.name)?.work.commit_sha.as_ref() == Some(&sha);
@@ -103,7 +102,7 @@ fn carry_out(
     // First: a commit that was pushed and is not known would count as somebody else's.
     ctx.update_worker(name, |worker| {
         let pushed = worker.pushed.get_or_insert_default();
-        pushed.place = into.to_string();
+        (pushed.place, pushed.is_over) = (into.to_string(), false);
         pushed.tips.retain(|tip| tip != sha);
         pushed.tips.push(sha.clone());
     })?;
@@ -195,24 +194,13 @@ fn shown(
         _ => None,
     };
     let before = before.as_ref().map(|(from, old)| (from.as_str(), old.as_str()));
-    let Summary { stat, since, .. } = summary(ctx, worker, &from, sha, before)?;
+    let Summary { since, .. } = summary(ctx, worker, &from, sha, before)?;
     if let Push::Replace(old) = plan {
         lines.push(format!("replace {old}, which was pushed before:"));
         lines.extend(since.unwrap_or_default().lines().map(|line| format!("  {line}")));
     }
     // What `strip` takes out of a message that lands here goes along in a commit that is pushed.
-    let strip = ctx.root.agent_of(worker)?.strip;
-    let strip = strip.iter().map(|pattern| regex(pattern)).collect::<Result<Vec<_>>>()?;
-    let work: BTreeSet<String> =
-        commits(&ctx.repo, &ctx.repo.range(&from, sha))?.into_iter().map(|[id, ..]| id).collect();
-    for [id, author, address, message] in &own.lacking(sha, heads)? {
-        let (short, subject) = (id.get(..12).unwrap_or(id), message.lines().next().unwrap_or_default());
-        let note = if work.contains(id) { "" } else { ", which is not its work" };
-        lines.push(format!("commit {short} {subject} ({author} <{address}>){note}"));
-        let signed = message.lines().filter(|line| strip.iter().any(|pattern| pattern.is_match(line)));
-        lines.extend(signed.map(|line| format!("  with the line: {line}")));
-    }
-    lines.extend(stat.lines().map(|line| format!("  {}", line.trim())));
+    lines.extend(own.lacking(sha, heads)?);
     lines.push(match record(worker) {
         None => "its work was not checked".to_owned(),
         Some(check) => format!("its check is {}", if check.ok { "green" } else { "red" }),

@@ -89,10 +89,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         let (own, state) = (Own::of(ctx)?, ctx.state()?);
         let branches = state.workers.values().map(|worker| own.named(&worker.branch)).collect::<Result<Vec<_>>>()?;
         let root = &ctx.root.path;
-        if args.fresh {
-            Requests::outdated(root)?;
-        }
-        Requests::ask((root, ctx.now()), &own.forge(ctx)?, &branches)?.keep(root)?;
+        Requests::ask((root, ctx.now(), args.fresh), &own.forge(ctx)?, &branches)?.keep(root)?;
     }
     let seen = SeenState::read(ctx)?;
     if ctx.ui.is_json() {

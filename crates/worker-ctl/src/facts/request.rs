@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::forge::{FORGE, Forge, Place, Request, fetch, shown_url};
-use shopfloor_core::git::{Git, answer};
+use shopfloor_core::forge::{FORGE, Forge, Place, Request, fetch, network, require_final, shown_url};
+use shopfloor_core::git::{Git, LOOK_LIMIT, answer};
 use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::{printable, shell_word};
 
@@ -29,18 +29,18 @@ pub const REQUEST_HEAD: &str = "shopfloorRequestHead";
 pub struct Own {
     pub git: Git,
     pub source: PathBuf,
-    /// Where the objects of the root's clone are, if the worker works there.
+    /// Where the objects of the root's clone are, in a dry run for a worker there.
     clone: Option<PathBuf>,
 }
 
 impl Own {
     pub fn of(ctx: &Context<'_>) -> Result<Own> {
         let source = ctx.source();
-        let clone = (!ctx.repo.is_own).then(|| ctx.repo.common.join("objects"));
+        let clone = (!ctx.repo.is_own && ctx.is_dry).then(|| ctx.repo.common.join("objects"));
         Ok(Own { git: ctx.repo.git_in_source(&source, &source, false)?, source, clone })
     }
 
-    /// git that asks, and also reads what the clone alone has, as a dry run brings nothing over.
+    /// git that asks. In a dry run, which brings nothing over, it also reads what the clone alone has.
     fn cmd(&self) -> Cmd {
         let quoted = self.clone.iter().map(|objects| format!("\"{}\"", objects.display()));
         quoted.fold(self.git.cmd(&self.source), |cmd, objects| cmd.var("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects))
@@ -69,6 +69,9 @@ impl Own {
             true => (vec![name.clone()], name.clone()),
             false => (urls.lines().map(str::to_owned).collect(), self.ask(&["remote", "get-url", "--", &name])?),
         };
+        require_final(&self.git, &self.source, &fetch_url, false)?;
+        let is_address = urls.is_empty();
+        push_urls.iter().try_for_each(|url| require_final(&self.git, &self.source, url, is_address))?;
         Ok(Remote { name, push_urls, fetch_url })
     }
 
@@ -84,9 +87,10 @@ impl Own {
 
     /// The branches at a remote, with their commits.
     pub fn heads(&self, url: &str) -> Result<BTreeMap<String, String>> {
-        let cmd = self.git.fetching(&self.source).args(["ls-remote", "--heads", "--", url]);
+        let cmd = network(&self.git, &self.source)?.args(["ls-remote", "--heads", "--", url]);
         let said = answer("ls-remote", &cmd.capture()?).map_err(|failure| {
-            let hint = format!("`git ls-remote {}` shows whether it can be reached", shell_word(url.as_ref()));
+            let hint =
+                format!("`git ls-remote {}` shows whether it can be reached", shell_word(shown_url(url).as_ref()));
             FORGE.failure(format!("cannot reach {}", shown_url(url))).because(failure).hint(hint)
         })?;
         let head = |line: &str| {
@@ -96,19 +100,21 @@ impl Own {
         Ok(said.lines().filter_map(head).collect())
     }
 
-    /// The commits that a push of `sha` takes along: those that no branch at the remote has, the newest first. What a ref
-    /// here says of the remote does not count, because an agent can write it.
-    pub fn lacking(&self, sha: &str, heads: &BTreeMap<String, String>) -> Result<Vec<[String; 4]>> {
+    /// What a push of `sha` takes along, for a person: the commits that no branch at the remote has, the newest first, with
+    /// their messages and files. What a ref here says of the remote does not count, because an agent can write it.
+    pub fn lacking(&self, sha: &str, heads: &BTreeMap<String, String>) -> Result<Vec<String>> {
         let asked: String = heads.values().map(|tip| format!("{tip}\n")).collect();
-        let cmd = self.cmd().args(["cat-file", "--batch-check=%(objectname)"]);
-        let known = answer("cat-file", &cmd.input(asked.into_bytes()).capture()?)?;
+        let known = answer(
+            "cat-file",
+            &self.cmd().args(["cat-file", "--batch-check=%(objectname)"]).input(asked.into_bytes()).capture()?,
+        )?;
         let known = known.lines().filter(|line| !line.contains(' ')).map(|tip| format!("^{tip}\n"));
-        let args = ["log", "--no-show-signature", "--encoding=UTF-8", "--format=%H%x00%an%x00%ae%x00%B%x00", "--stdin"];
         let input: String = std::iter::once(format!("{sha}\n")).chain(known).collect();
-        let listed = answer("log", &self.cmd().args(args).input(input.into_bytes()).capture()?)?;
-        let fields: Vec<String> =
-            listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field).to_owned()).collect();
-        Ok(fields.chunks_exact(4).filter_map(|fields| fields.to_vec().try_into().ok()).collect())
+        let how = ["log", "--no-show-signature", "--no-notes", "--encoding=UTF-8", "--stat=76", "--no-renames", "-m"];
+        let plain = ["--first-parent", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none"];
+        let cmd = self.cmd().args(how).args(plain).args(["--format=commit %h %an <%ae>%n%w(0,2,2)%B", "--stdin"]);
+        let listed = answer("log", &cmd.input(input.into_bytes()).within(LOOK_LIMIT).capture()?)?;
+        Ok(listed.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned).collect())
     }
 
     /// Whether a commit is another one, or in its history.
@@ -165,7 +171,10 @@ impl Outgoing {
         let to = remote.push_urls.first().and_then(|url| Place::of(url)).ok_or_else(|| {
             FORGE
                 .failure(format!("{} leads to no forge, so nothing can be pushed there", printable(&remote.name)))
-                .hint(format!("name another: `git config branch.{}.pushRemote REMOTE`", worker.branch))
+                .hint(format!(
+                    "name another: `git config {} REMOTE`",
+                    shell_word(format!("branch.{}.pushRemote", worker.branch).as_ref())
+                ))
         })?;
         let named = own.named(&worker.branch)?;
         let (branch, heads) = (named.head.clone(), own.heads(&remote.push_urls[0])?);
@@ -198,10 +207,15 @@ impl Outgoing {
 impl Own {
     /// Whether a request is of this work, and not of earlier work on a branch of the same name.
     pub fn is_of(&self, worker: &Worker, sha: &str, request: &Request) -> Result<bool> {
-        let landed = worker.adopted.as_ref().and_then(|adopted| adopted.landed.as_ref());
-        if request.state == "open" || landed.is_some_and(|landed| landed.tip == request.oid) {
-            return Ok(request.state == "open");
-        }
-        Ok(worker.is_pushed(Some(&request.oid)) || self.has(&request.oid, sha)?)
+        Ok(match request.state.as_str() {
+            "open" => true,
+            "closed" => worker.is_pushed(Some(&request.oid)) || self.has(&request.oid, sha)?,
+            _ => !is_landed(worker, &request.oid) && self.has(&request.oid, sha)?,
+        })
     }
+}
+
+/// Whether this commit of the worker's branch has landed as another one.
+pub fn is_landed(worker: &Worker, oid: &str) -> bool {
+    worker.adopted.as_ref().and_then(|adopted| adopted.landed.as_ref()).is_some_and(|landed| landed.tip == oid)
 }

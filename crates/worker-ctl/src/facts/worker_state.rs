@@ -104,7 +104,7 @@ impl WorktreeFacts {
             }
         }
         let always_dirty = always_dirty(repo, tree, &dirty)?;
-        let is_shared = worker.pushed.is_some() || repo.is_shared(&worker.branch)?;
+        let is_shared = worker.has_request() || repo.is_shared(&worker.branch)?;
         Ok(WorktreeFacts { branch, head, is_rebasing, dirty, always_dirty, is_shared, has_unmerged })
     }
 }

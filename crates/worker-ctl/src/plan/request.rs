@@ -1,7 +1,7 @@
 //! Decides how work is pushed, and whether a request is made for it.
 
 use shopfloor_core::error::Result;
-use shopfloor_core::forge::FORGE;
+use shopfloor_core::forge::{FORGE, shown_url};
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::facts::request::{Outgoing, Remote};
@@ -24,7 +24,7 @@ pub fn require_one_place(remote: &Remote) -> Result<&str> {
         [url] => Ok(url),
         urls => Err(FORGE
             .failure(format!("a push to {} goes to several places", printable(&remote.name)))
-            .details(urls.iter().map(|url| format!("  {}", printable(url))))
+            .details(urls.iter().map(|url| format!("  {}", shown_url(url))))
             .hint("name a remote with one address: `git config remote.pushDefault NAME`")),
     }
 }
@@ -55,7 +55,11 @@ pub fn request(facts: &Outgoing) -> Result<Push> {
     if to == into && !facts.heads.contains_key(target) {
         return Err(FORGE
             .failure(format!("there is no branch {target} at {shown}, where the work of {name} is to go"))
-            .hint(format!("push it first: `git push {shown} {target}`")));
+            .hint(format!(
+                "push it first: `git push {} {}`",
+                shell_word(remote.name.as_ref()),
+                shell_word(target.as_ref())
+            )));
     }
     match facts.there() {
         Some(tip) if tip == sha => Ok(Push::Nothing),

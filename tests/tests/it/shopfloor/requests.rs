@@ -92,7 +92,6 @@ fn a_request_becomes_a_worktree_and_is_pushed_again_in_three_commands() {
     app.shopfloor(&["new", "https://github.com/x/y/pull/12"])
         .exit(1)
         .err_has("no remote of this repository leads to github.com/x/y");
-    app.shopfloor(&["new", "mr:12"]).exit(1).err_has("no remote of this repository leads to a forge");
     app.shopfloor(&["new", "pr:12", "--branch", "x"]).exit(2).err_has("is known already");
     forge.set(12, "baseRefName", "release".into());
     app.shopfloor(&["new", "pr:12"]).exit(1).err_has("git fetch origin release:release");
@@ -117,6 +116,19 @@ fn nothing_of_a_fork_runs_unasked() {
     fork.commit("hook", "touch ran-theirs\n");
     fork.git(&["push", "-q", "origin", "HEAD:main"]);
     forge.add(&w, 14, "fork", "main");
+    // A ref of ours that an agent has led to a branch of the person's.
+    app.write(".git/refs/shopfloor/pull/14", "ref: refs/heads/main\n");
+    let main = app.git(&["rev-parse", "main"]);
+    app.shopfloor(&["new", "pr:14"]).exit(4).err_has("names another ref");
+    assert_eq!(app.git(&["rev-parse", "main"]), main);
+    app.sh("rm -r .git/refs/shopfloor").exit(0);
+    // What a program runs when it trusts a folder, for which worker-ctl answers.
+    fork.commit(".claude/settings.json", "{}\n");
+    fork.git(&["push", "-q", "origin", "HEAD:tricks"]);
+    forge.add(&w, 18, "fork", "tricks");
+    app.shopfloor(&["new", "pr:18", "Do it"]).exit(1).err_has(".claude/settings.json").err_has("--sandbox");
+    assert_eq!(app.git(&["branch", "--list", "tricks"]), "");
+    app.git(&["update-ref", "-d", "refs/shopfloor/pull/18"]);
     app.shopfloor(&["new", "pr:14", "--yolo"]).exit(2).err_has("--sandbox");
     assert_eq!(app.git(&["for-each-ref", "refs/shopfloor/pull"]), "");
     let at = w.at(app
@@ -205,10 +217,10 @@ fn what_was_merged_there_goes_here_and_nothing_else() {
     forge.set(100, "headRefOid", tip.clone().into());
     forge.set(100, "state", "MERGED".into());
     // An agent leads the repository to another place, where all is merged.
-    app.git(&["remote", "add", "upstream", "git@github.com:evil/r.git"]);
+    app.git(&["remote", "set-url", "origin", "git@github.com:evil/r.git"]);
     app.shopfloor(&["rm", "--merged"]).exit(1).err_has("github.com/evil/r is not known to have its request");
     assert!(trees[0].path.exists());
-    app.git(&["remote", "remove", "upstream"]);
+    app.git(&["remote", "set-url", "origin", "git@github.com:o/r.git"]);
     app.shopfloor(&["rm", "--merged", "-n"]).exit(0).any_err().out_has("would remove");
     // Where the branch cannot come here, it stays, and nothing is lost.
     app.commit("mine.txt", "mine\n");

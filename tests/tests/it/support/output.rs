@@ -37,7 +37,13 @@ impl Output {
     pub fn of(mut command: Command) -> Output {
         let args = std::iter::once(command.get_program()).chain(command.get_args());
         let shown = args.map(|a| a.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let output = command.output().unwrap_or_else(|e| panic!("{shown}: {e}"));
+        let mut run = || command.output();
+        let mut output = run();
+        // Another thread has just begun to start a program, and has what we wrote still open.
+        while output.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::ExecutableFileBusy) {
+            output = run();
+        }
+        let output = output.unwrap_or_else(|e| panic!("{shown}: {e}"));
         Output::from(shown, output)
     }
 

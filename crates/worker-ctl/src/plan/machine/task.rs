@@ -22,7 +22,7 @@ pub(super) fn start(
         Task::Idle if !step.is_alive() => return Err(step.refuse_down()),
         Task::Idle => {}
         // The branch of a request, on which nobody works yet.
-        Task::NeedsReview if work.prompt.is_none() && step.before.pushed.is_some() => {
+        Task::NeedsReview if work.prompt.is_none() && step.before.has_request() => {
             if !step.is_alive() {
                 return Err(step.refuse_down());
             }
@@ -169,6 +169,7 @@ pub(super) fn end(step: &mut MachineStep<'_>) {
     // Whether it holds still, the next task shows.
     step.next.program.limit = None;
     step.next.work = Work::default();
+    step.next.pushed.iter_mut().for_each(|pushed| pushed.is_over = true);
     step.next.pending_send = None;
     step.next.notes.retain(Note::is_of_branch);
     step.effects.push(SideEffect::Unpin);
