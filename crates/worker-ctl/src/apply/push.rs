@@ -75,7 +75,7 @@ pub fn merged(ctx: &Context<'_>, worker: &Worker, is_agreed: bool) -> Result<Opt
     let Some(sha) = worker.work.commit_sha.as_deref().filter(|_| is_known && !ctx.is_dry) else { return Ok(None) };
     let own = Own::of(ctx)?;
     let asked = own.forge(ctx).and_then(|forge| {
-        let asked = Requests::ask_now(&ctx.root.path, &forge, &own.named(&worker.branch)?)?;
+        let asked = Requests::ask_now(&ctx.root.path, &forge, &own.named_one(&worker.branch)?)?;
         Ok((forge, asked.keep(&ctx.root.path)?))
     });
     let (forge, asked) = match asked {

@@ -77,7 +77,7 @@ fn remarks(ctx: &Context<'_>, name: &str, args: &Args) -> Result<String> {
     let ctx = &ctx.of(&worker)?;
     let own = Own::of(ctx)?;
     let forge = own.forge(ctx)?;
-    let asked = Requests::ask_now(&ctx.root.path, &forge, &own.named(&worker.branch)?)?;
+    let asked = Requests::ask_now(&ctx.root.path, &forge, &own.named_one(&worker.branch)?)?;
     let sha = worker.work.commit_sha.as_deref().unwrap_or_default();
     let request = asked.of(&worker.branch).filter(|request| own.is_of(&worker, sha, request).unwrap_or(false));
     let request = request.ok_or_else(|| {

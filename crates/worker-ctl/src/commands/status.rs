@@ -87,7 +87,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     if args.requests && !ctx.is_dry {
         let (own, state) = (Own::of(ctx)?, ctx.state()?);
-        let branches = state.workers.values().map(|worker| own.named(&worker.branch)).collect::<Result<Vec<_>>>()?;
+        let branches: Vec<String> = state.workers.values().map(|worker| worker.branch.clone()).collect();
+        let branches = own.named(&branches)?;
         let root = &ctx.root.path;
         Requests::ask((root, ctx.now(), args.fresh), &own.forge(ctx)?, &branches)?.keep(root)?;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::forge::{FORGE, Forge, Place, Request, fetch, network, require_final, shown_url};
 use shopfloor_core::git::{Git, LOOK_LIMIT, answer};
 use shopfloor_core::proc::Cmd;
@@ -20,6 +20,21 @@ pub struct Remote {
     /// Where a push goes, and from where a fetch comes.
     pub push_urls: Vec<String>,
     pub fetch_url: String,
+}
+
+/// The settings that say where branches are pushed to, each with its value.
+struct PushNames(BTreeMap<String, String>);
+
+impl PushNames {
+    fn setting(&self, branch: &str, key: &str) -> Option<&str> {
+        self.0.get(&format!("branch.{branch}.{key}")).map(String::as_str)
+    }
+
+    /// The remote of a branch, as git chooses it for a push.
+    fn of(&self, branch: &str) -> String {
+        let usual = self.0.get("remote.pushdefault").map_or("origin", String::as_str);
+        self.setting(branch, "pushremote").unwrap_or(usual).to_owned()
+    }
 }
 
 /// The key of a branch's section for what it is called at the remote, if that is not its name.
@@ -57,32 +72,51 @@ impl Own {
 
     /// Where a branch is pushed to.
     pub fn remote(&self, branch: &str) -> Result<Remote> {
-        let keys = [format!("branch.{branch}.pushRemote"), "remote.pushDefault".to_owned()];
-        let mut name = "origin".to_owned();
-        for key in keys.iter().rev() {
-            let value = self.ask(&["config", "--get", key])?;
-            name = if value.is_empty() { name } else { value };
-        }
-        let urls = self.ask(&["remote", "get-url", "--push", "--all", "--", &name])?;
+        self.remote_called(&self.push_names()?.of(branch))
+    }
+
+    fn remote_called(&self, name: &str) -> Result<Remote> {
+        let urls = self.ask(&["remote", "get-url", "--push", "--all", "--", name])?;
         // An address has no name.
         let (push_urls, fetch_url) = match urls.is_empty() {
-            true => (vec![name.clone()], name.clone()),
-            false => (urls.lines().map(str::to_owned).collect(), self.ask(&["remote", "get-url", "--", &name])?),
+            true => (vec![name.to_owned()], name.to_owned()),
+            false => (urls.lines().map(str::to_owned).collect(), self.ask(&["remote", "get-url", "--", name])?),
         };
         require_final(&self.git, &self.source, &fetch_url, false)?;
         let is_address = urls.is_empty();
         push_urls.iter().try_for_each(|url| require_final(&self.git, &self.source, url, is_address))?;
-        Ok(Remote { name, push_urls, fetch_url })
+        Ok(Remote { name: name.to_owned(), push_urls, fetch_url })
     }
 
-    /// What a branch is called at the remote, where `shopfloor new` has given it another name here, and whose repository
-    /// that is.
-    pub fn named(&self, branch: &str) -> Result<Named> {
-        let place = self.remote(branch)?.push_urls.first().and_then(|url| Place::of(url));
-        let head = self.ask(&["config", "--get", &format!("branch.{branch}.{REQUEST_HEAD}")])?;
-        let head = if head.is_empty() { branch.to_owned() } else { head };
-        let owner = place.map(|place| place.owner().to_owned()).unwrap_or_default();
-        Ok(Named { branch: branch.to_owned(), head, owner })
+    fn push_names(&self) -> Result<PushNames> {
+        let keys = format!("^(branch\\..*\\.(pushremote|{})|remote\\.pushdefault)$", REQUEST_HEAD.to_lowercase());
+        let listed = self.cmd().args(["config", "-z", "--get-regexp", &keys]).capture()?;
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let settings = listed.split('\0').filter_map(|setting| setting.split_once('\n'));
+        Ok(PushNames(settings.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()))
+    }
+
+    /// What each of these branches is called at the remote, where `shopfloor new` has given it another name here, and whose
+    /// repository that is.
+    pub fn named(&self, branches: &[String]) -> Result<Vec<Named>> {
+        let (names, mut owners) = (self.push_names()?, BTreeMap::new());
+        let mut all = Vec::new();
+        for branch in branches {
+            let remote = names.of(branch);
+            if !owners.contains_key(&remote) {
+                let place = self.remote_called(&remote)?.push_urls.first().and_then(|url| Place::of(url));
+                owners.insert(remote.clone(), place.map(|place| place.owner().to_owned()).unwrap_or_default());
+            }
+            let head = names.setting(branch, &REQUEST_HEAD.to_lowercase()).unwrap_or(branch).to_owned();
+            all.push(Named { branch: branch.clone(), head, owner: owners[&remote].clone() });
+        }
+        Ok(all)
+    }
+
+    /// The same of one branch.
+    pub fn named_one(&self, branch: &str) -> Result<Named> {
+        let mut named = self.named(&[branch.to_owned()])?;
+        named.pop().ok_or_else(|| Failure::failed("a branch has no name"))
     }
 
     /// The branches at a remote, with their commits.
@@ -110,8 +144,9 @@ impl Own {
         )?;
         let known = known.lines().filter(|line| !line.contains(' ')).map(|tip| format!("^{tip}\n"));
         let input: String = std::iter::once(format!("{sha}\n")).chain(known).collect();
-        let how = ["log", "--no-show-signature", "--no-notes", "--encoding=UTF-8", "--stat=76", "--no-renames", "-m"];
-        let plain = ["--first-parent", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none"];
+        let how = ["log", "--no-show-signature", "--no-notes", "--encoding=UTF-8", "--stat=76", "--no-renames"];
+        let plain =
+            ["--diff-merges=first-parent", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none"];
         let cmd = self.cmd().args(how).args(plain).args(["--format=commit %h %an <%ae>%n%w(0,2,2)%B", "--stdin"]);
         let listed = answer("log", &cmd.input(input.into_bytes()).within(LOOK_LIMIT).capture()?)?;
         Ok(listed.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned).collect())
@@ -176,7 +211,7 @@ impl Outgoing {
                     shell_word(format!("branch.{}.pushRemote", worker.branch).as_ref())
                 ))
         })?;
-        let named = own.named(&worker.branch)?;
+        let named = own.named_one(&worker.branch)?;
         let (branch, heads) = (named.head.clone(), own.heads(&remote.push_urls[0])?);
         let asked = Requests::ask_now(&ctx.root.path, forge, &named)?;
         let (mut is_forward, mut is_known, mut others) = (true, true, Vec::new());

@@ -131,6 +131,15 @@ fn all_that_a_push_takes_along_is_shown() {
     floor.app.git(&["update-ref", "refs/remotes/origin/main", "main"]);
     let shown = floor.ctl(&["request", "adam"]).exit(3);
     shown.err_has("\n    private.txt\n   private.txt | 1 +").err_has("\n    Say one\n");
+    // Also what a merge brings.
+    at.git(&["checkout", "-q", "-b", "side", "main"]);
+    at.commit("side.txt", "side\n");
+    at.git(&["checkout", "-q", "feature/adam"]);
+    at.git(&["merge", "-q", "--no-ff", "-m", "Merge", "side"]);
+    floor.until("adam", "needs_review");
+    floor.ctl(&["request", "adam"]).exit(3).err_has("\n    side.txt\n   side.txt | 1 +");
+    at.git(&["reset", "-q", "--hard", "HEAD^"]);
+    floor.until("adam", "needs_review");
     // A branch there whose name only ends like this one's is another one.
     Forge::bare(&w).git(&["update-ref", "refs/heads/a/refs/heads/feature/adam", "main"]);
     floor.app.git(&["push", "-q", "origin", &format!("{}:refs/heads/a/refs/heads/feature/adam", head(&at))]);
