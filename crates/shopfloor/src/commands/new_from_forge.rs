@@ -108,11 +108,9 @@ fn request(
         return Err(FORGE.failure(format!("request {number} moved meanwhile")).hint("run the same command again"));
     }
     if is_untrusted && !wanted.is_contained {
-        refuse_programs(
-            &ask(&["diff", "--name-only", "--no-renames", "-z", &format!("{base}...{kept}")])?,
-            number,
-            &kept,
-        )?;
+        let changed = ["diff", "--name-only", "--no-renames", "-z", &format!("{base}...{kept}")];
+        let changed = answer("diff", &own.cmd(&repo.common_dir).args(changed).capture()?)?;
+        refuse_programs(&changed, number, &kept)?;
     }
     if wanted.setup && is_untrusted {
         // Before anything is made, a person sees what of it would run here.

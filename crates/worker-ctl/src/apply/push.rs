@@ -67,9 +67,13 @@ pub fn push(own: &Own, remote: &Remote, (sha, branch): (&str, &str), replaces: O
 }
 
 /// The request of a worker that was merged, if it has one that was not taken in yet. The forge is asked, where a request is
-/// known. Exit 1 if what was merged is not the worker's work, or went elsewhere, and 3 if nobody can be asked about a request
-/// that was not made from here.
-pub fn merged(ctx: &Context<'_>, worker: &Worker, is_agreed: bool) -> Result<Option<(Forge, Request)>> {
+/// known; `is_only` if nothing else is wanted. Exit 1 if what was merged is not the worker's work, or went elsewhere, and 3 if
+/// nobody can be asked about a request that was not made from here.
+pub fn merged(
+    ctx: &Context<'_>,
+    worker: &Worker,
+    (is_only, is_agreed): (bool, bool),
+) -> Result<Option<(Forge, Request)>> {
     let known = Requests::last(&ctx.root.path);
     let is_known = known.of(&worker.branch).is_some() || worker.pushed.is_some();
     let Some(sha) = worker.work.commit_sha.as_deref().filter(|_| is_known && !ctx.is_dry) else { return Ok(None) };
@@ -80,6 +84,7 @@ pub fn merged(ctx: &Context<'_>, worker: &Worker, is_agreed: bool) -> Result<Opt
     });
     let (forge, asked) = match asked {
         Ok(asked) => asked,
+        Err(failure) if is_only => return Err(failure),
         Err(failure) => {
             ctx.ui.warn(format!("whether the request of {} was merged is not known: {failure}", worker.name));
             return Ok(None);
@@ -105,7 +110,7 @@ pub fn merged(ctx: &Context<'_>, worker: &Worker, is_agreed: bool) -> Result<Opt
     }
     if request.base != ctx.repo.branch {
         let (base, target) = (printable(&request.base), &ctx.repo.branch);
-        return Err(failure::WRONG_STATE
+        return Err(FORGE
             .failure(format!("request {number} of {name} was merged into {base}, and its work is to land on {target}"))
             .hint(format!(
                 "if that is right, forget the worker: `worker-ctl nuke {name} --force`, which keeps its commits"

@@ -107,7 +107,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 /// Takes in the worker's request if it was merged on the forge.
 fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Option<Exit>> {
     let (ctx, name) = (&ctx.of(worker)?, &worker.name);
-    let Some((forge, request)) = merged(ctx, worker, args.yes)? else {
+    let Some((forge, request)) = merged(ctx, worker, (args.merged, args.yes))? else {
         // A dry run asks nobody.
         let known = Requests::last(&ctx.root.path);
         if let Some(request) = known.of(&worker.branch).filter(|request| ctx.is_dry && request.state == "merged") {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
+use crate::support::forge::Forge;
 use crate::support::sandbox::works;
 use crate::support::worker::{assert_landed, configure, event, program, prompts, table, tip, tree, work};
 use crate::support::world::{World, text, wait_for, write};
@@ -58,6 +59,27 @@ fn a_contained_worker_goes_from_its_task_to_landed_work() {
     );
     floor.ctl(&["accept", "adam"]).succeeds().err_has("was not reviewed");
     assert_eq!(floor.app.read("b.txt"), "one\n");
+}
+
+/// What is pushed is what came out of the sandbox and was shown, whatever its agent has committed since.
+#[test]
+fn a_request_pushes_what_came_out_of_the_sandbox() {
+    let mut w = World::new();
+    let Some(forge) = Forge::start(&mut w) else { return };
+    let Some(floor) = contained(&w) else { return };
+    forge.take(&floor.app);
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    let sha = text(&floor.status("adam"), "/commit").to_owned();
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_err().out_has("pull/100");
+    assert_eq!(Forge::bare(&w).git(&["rev-parse", "worker/adam"]).trim_end(), sha);
+    // An agent in a sandbox has no login, and reaches no remote of the person's.
+    run_inside(
+        &floor,
+        "echo \"t=$GH_TOKEN\" > seen; git push origin HEAD:refs/heads/own > pushed 2>&1; echo $? >> pushed",
+    );
+    wait_for(|| tree(&floor, "adam").has("pushed") && tree(&floor, "adam").read("pushed").ends_with('\n'));
+    assert_eq!(tree(&floor, "adam").read("seen"), "t=\n");
+    assert_eq!(Forge::bare(&w).git(&["branch", "--list", "own"]), "");
 }
 
 #[test]
