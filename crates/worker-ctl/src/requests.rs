@@ -65,7 +65,9 @@ impl Requests {
             let is_fork = !owner.is_empty() && !owner.eq_ignore_ascii_case(place.owner());
             let is_its = |request: &&Request| {
                 let is_theirs = request.is_cross == is_fork;
-                request.head == *head && is_theirs && (!is_fork || request.owner.eq_ignore_ascii_case(owner))
+                request.head == *head
+                    && is_theirs
+                    && (!is_fork || request.owner.is_empty() || request.owner.eq_ignore_ascii_case(owner))
             };
             let mut its = self.requests.iter().filter(is_its);
             // The newest comes first. An open one goes before those of earlier work on a branch of this name.

@@ -239,6 +239,11 @@ fn follow(repository: &Repository, forge: &Forge, found: &Request, (branch, is_t
         false => config("remote", remote).and_then(|()| config("merge", merge)),
     };
     if !found.is_cross {
+        let has_own =
+            is_there && git.cmd(main).args(["config", "--get", &key("pushRemote")]).capture()?.status.success();
+        if !has_own {
+            config("pushRemote", &forge.remote)?;
+        }
         return upstream(&forge.remote, &format!("refs/heads/{}", found.head));
     }
     let url = git.cmd(main).args(["remote", "get-url", "--push", "--", &forge.remote]).capture()?.text();

@@ -78,23 +78,19 @@ pub fn merged(
     let is_known = known.of(&worker.branch).is_some() || worker.pushed.is_some();
     let Some(sha) = worker.work.commit_sha.as_deref().filter(|_| is_known && !ctx.is_dry) else { return Ok(None) };
     let own = Own::of(ctx)?;
-    let asked = own.forge(ctx).and_then(|forge| {
-        let asked = Requests::ask_now(&ctx.root.path, &forge, &own.named_one(&worker.branch)?)?;
-        Ok((forge, asked.keep(&ctx.root.path)?))
-    });
-    let (forge, asked) = match asked {
-        Ok(asked) => asked,
-        Err(failure) if is_only => return Err(failure),
-        Err(failure) => {
-            ctx.ui.warn(format!("whether the request of {} was merged is not known: {failure}", worker.name));
-            return Ok(None);
-        }
-    };
+    let Some((forge, asked)) = ask(ctx, &own, worker, is_only)? else { return Ok(None) };
     let request = asked.of(&worker.branch).filter(|request| request.state == "merged");
     let Some(request) = request.cloned() else { return Ok(None) };
-    if request.oid != sha && worker.pushed.is_some() {
-        forge.fetch(&own.git, &own.source, request.number)?;
-        bring(ctx, &own, &worker.name, sha)?;
+    if request.oid != sha && worker.has_request() {
+        let fetched = forge.fetch(&own.git, &own.source, request.number);
+        match fetched.and_then(|_| bring(ctx, &own, &worker.name, sha)) {
+            Err(failure) if is_only => return Err(failure),
+            Err(failure) => {
+                ctx.ui.warn(format!("whether request {} has all work is not known: {failure}", request.number));
+                return Ok(None);
+            }
+            Ok(()) => {}
+        }
     }
     let (name, number, place) = (&worker.name, request.number, forge.place.to_string());
     let is_beyond = !own.has(&request.oid, sha)?;
@@ -108,7 +104,11 @@ pub fn merged(
             .details(own.beyond(sha, &request.oid)?)
             .hint(format!("make another request for them: `worker-ctl request {name}`")));
     }
-    if request.base != ctx.repo.branch {
+    let is_elsewhere = request.base != ctx.repo.branch;
+    if is_elsewhere && !is_only && worker.pushed.is_none() {
+        return Ok(None);
+    }
+    if is_elsewhere {
         let (base, target) = (printable(&request.base), &ctx.repo.branch);
         return Err(FORGE
             .failure(format!("request {number} of {name} was merged into {base}, and its work is to land on {target}"))
@@ -127,6 +127,22 @@ pub fn merged(
         require_person(ctx, is_agreed, &question, &format!("{name} stays: {place} is not known to have its request"))?;
     }
     Ok(Some((forge, request)))
+}
+
+/// What the forge says of a worker's branch. None, with a warning, if it cannot be asked, and something else is wanted, too.
+fn ask(ctx: &Context<'_>, own: &Own, worker: &Worker, is_only: bool) -> Result<Option<(Forge, Requests)>> {
+    let asked = own.forge(ctx).and_then(|forge| {
+        let asked = Requests::ask_now(&ctx.root.path, &forge, &own.named_one(&worker.branch)?)?;
+        Ok((forge, asked.keep(&ctx.root.path)?))
+    });
+    match asked {
+        Ok(asked) => Ok(Some(asked)),
+        Err(failure) if is_only => Err(failure),
+        Err(failure) => {
+            ctx.ui.warn(format!("whether the request of {} was merged is not known: {failure}", worker.name));
+            Ok(None)
+        }
+    }
 }
 
 /// Takes in what was merged on the forge: brings the branch that the work lands on up to date by the rules of an accept, and

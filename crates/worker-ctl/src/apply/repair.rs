@@ -119,6 +119,7 @@ fn derive(
     let agent = agent.unwrap_or_else(|| ctx.root.config.text("agent").to_owned());
     let mut worker = Worker::new(name, &agent, &path.to_string_lossy(), &branch, ctx.now());
     worker.adopted = earlier.and_then(|earlier| earlier.adopted.clone());
+    worker.pushed = earlier.and_then(|earlier| earlier.pushed.clone());
     let tip = ctx.repo.commit(&ctx.repo.top, &format!("refs/heads/{branch}"))?;
     let tip = match tip {
         Some(tip) => tip,

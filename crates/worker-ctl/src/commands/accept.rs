@@ -88,7 +88,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     drop(lock);
     let checked = check_first(ctx, &worker, args)?;
     let (pushed, asked) = match args.push {
-        true => (Some(see_push(ctx, &worker, args)?), worker.work.commit_sha.clone()),
+        // The check may have put the work on the branch.
+        true => {
+            let worker = ctx.worker(&name)?;
+            (Some(see_push(ctx, &worker, args)?), worker.work.commit_sha)
+        }
         false => (None, asked),
     };
     let _lock = ctx.lock(&name)?;
@@ -213,7 +217,7 @@ fn see_push(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<SeenPush>
             .details([format!("  {there}")])
             .hint(format!("take them in first: `git pull {} {}`", word(&remote.name), word(branch))));
     }
-    lines.extend(own.lacking(&base, &heads)?);
+    lines.extend(own.lacking(&base, heads.values())?);
     ctx.ui.show(&lines);
     require_person(ctx, args.yes, "Land it and push that?", "nothing landed or was pushed")?;
     let lands_commits = args.land.unwrap_or(worker.land()) == LandAs::Commits;

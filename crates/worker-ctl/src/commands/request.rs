@@ -177,7 +177,7 @@ fn shown(
     facts: &Outgoing,
     (plan, (title, body, is_draft)): (&Push, (&str, &str, bool)),
 ) -> Result<Vec<String>> {
-    let Outgoing { sha, branch, target, remote, into, heads, .. } = facts;
+    let Outgoing { sha, branch, target, remote, into, .. } = facts;
     let url = shown_url(remote.push_urls.first().map(String::as_str).unwrap_or_default());
     let mut lines = Vec::new();
     let from = commands::fork(ctx, sha)?;
@@ -200,7 +200,7 @@ fn shown(
         lines.extend(since.unwrap_or_default().lines().map(|line| format!("  {line}")));
     }
     // What `strip` takes out of a message that lands here goes along in a commit that is pushed.
-    lines.extend(own.lacking(sha, heads)?);
+    lines.extend(own.lacking(sha, &facts.public)?);
     lines.push(match record(worker) {
         None => "its work was not checked".to_owned(),
         Some(check) => format!("its check is {}", if check.ok { "green" } else { "red" }),

@@ -97,6 +97,7 @@ mod tests {
             to,
             into,
             heads,
+            public: vec![],
             is_forward,
             is_known,
             others: vec![],

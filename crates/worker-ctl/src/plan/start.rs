@@ -34,7 +34,9 @@ pub fn start(
             None => failure,
         })?;
     }
-    if facts.has_unmerged && !facts.is_rebasing && worker.adopted.is_some() {
+    // The commits of a request stay where they are, and others have them.
+    let has_unmerged = facts.has_unmerged && !worker.has_request();
+    if has_unmerged && !facts.is_rebasing && worker.adopted.is_some() {
         let name = &worker.name;
         return Err(failure::UNMERGED.failure(format!("{name} has commits that have not landed")).hint(format!(
             "land them first: `worker-ctl nuke {name}` forgets it, and `worker-ctl add {name} --worktree {}` has them wait \
@@ -42,7 +44,7 @@ pub fn start(
             shell_word(Path::new(&worker.worktree_path))
         )));
     }
-    if standing.worktree.is_rebasing || standing.worktree.has_unmerged {
+    if standing.worktree.is_rebasing || has_unmerged {
         return Err(failure::UNMERGED
             .failure(format!("{} has commits that are not merged", worker.name))
             .hint(format!("look at them in {} first: no other branch has them", worker.worktree_path)));

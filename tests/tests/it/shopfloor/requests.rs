@@ -68,6 +68,9 @@ fn a_request_becomes_a_worktree_and_is_pushed_again_in_three_commands() {
     floor.ctl(&["rebase", "topic"]).exit(1).err_has("is others' too");
     app.shopfloor(&["request", "topic", "--yes"]).exit(0).any_err().out_has("pull/15");
     assert_eq!(Forge::bare(&w).git(&["rev-parse", "topic"]).trim_end(), head(&at));
+    // Also where pushes usually go elsewhere.
+    app.git(&["remote", "add", "mine", "git@github.com:fork/r.git"]);
+    app.git(&["config", "remote.pushDefault", "mine"]);
     // What has another name here goes where it came from.
     forge.add(&w, 16, "o", "master");
     let at = w.at(app.shopfloor(&["new", "pr:16"]).exit(0).any_err().stdout.trim_end());

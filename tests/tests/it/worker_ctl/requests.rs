@@ -131,6 +131,15 @@ fn all_that_a_push_takes_along_is_shown() {
     floor.app.git(&["update-ref", "refs/remotes/origin/main", "main"]);
     let shown = floor.ctl(&["request", "adam"]).exit(3);
     shown.err_has("\n    private.txt\n   private.txt | 1 +").err_has("\n    Say one\n");
+    // What others have pushed there meanwhile, which is not here, hides nothing and is not listed as what goes along.
+    let elsewhere = w.home("elsewhere");
+    w.at(w.home("")).git(&["clone", "-q", "forge/o/r.git", "elsewhere"]);
+    let elsewhere = w.at(elsewhere);
+    elsewhere.commit("theirs.txt", "theirs\n");
+    elsewhere.git(&["push", "-q", "origin", "HEAD:main"]);
+    let shown = floor.ctl(&["request", "adam"]).exit(3);
+    shown.err_has("\n    private.txt\n");
+    assert!(!shown.stderr.contains("README.md"), "{shown}");
     // Also what a merge brings.
     at.git(&["checkout", "-q", "-b", "side", "main"]);
     at.commit("side.txt", "side\n");
@@ -141,7 +150,6 @@ fn all_that_a_push_takes_along_is_shown() {
     at.git(&["reset", "-q", "--hard", "HEAD^"]);
     floor.until("adam", "needs_review");
     // A branch there whose name only ends like this one's is another one.
-    Forge::bare(&w).git(&["update-ref", "refs/heads/a/refs/heads/feature/adam", "main"]);
     floor.app.git(&["push", "-q", "origin", &format!("{}:refs/heads/a/refs/heads/feature/adam", head(&at))]);
     floor.ctl(&["request", "adam", "--yes"]).exit(0).any_err().out_has("pull/100");
     assert_eq!(pushed(&w, "feature/adam"), head(&at));

@@ -151,6 +151,7 @@ pub(super) fn accepted(step: &mut MachineStep<'_>) {
     match step.before.task {
         Task::NeedsReview => {
             end(step);
+            step.next.pushed.iter_mut().for_each(|pushed| pushed.is_over = true);
             step.next.program.crash_count = 0;
         }
         // An accept that was finished twice: the worker has done something else since.
@@ -169,7 +170,6 @@ pub(super) fn end(step: &mut MachineStep<'_>) {
     // Whether it holds still, the next task shows.
     step.next.program.limit = None;
     step.next.work = Work::default();
-    step.next.pushed.iter_mut().for_each(|pushed| pushed.is_over = true);
     step.next.pending_send = None;
     step.next.notes.retain(Note::is_of_branch);
     step.effects.push(SideEffect::Unpin);
