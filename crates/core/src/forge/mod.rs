@@ -432,16 +432,18 @@ pub fn require_final(git: &Git, dir: &Path, url: &str, is_pushed: bool) -> Resul
     }
 }
 
-/// git for what goes over the network. Nobody can type a password there, so that none is waited for.
+/// git for what is fetched over the network.
 pub fn network(git: &Git, dir: &Path) -> Result<Cmd> {
-    let is_set = git.cmd(dir).args(["config", "--get", "core.sshCommand"]).capture()?.status.success();
-    let is_set = is_set || ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| git.env().var(name).is_some());
-    let cmd = git.fetching(dir);
-    Ok(if is_set { cmd } else { cmd.var("GIT_SSH_COMMAND", BATCH_SSH) })
+    without_prompts(git, dir, git.fetching(dir))
 }
 
-/// ssh that asks for no password and no passphrase.
-pub const BATCH_SSH: &str = "ssh -o BatchMode=yes";
+/// A command over the network that waits for no password, as nobody can type one there. The person's own ssh command stays.
+pub fn without_prompts(git: &Git, dir: &Path, cmd: Cmd) -> Result<Cmd> {
+    let is_set = git.cmd(dir).args(["config", "--get", "core.sshCommand"]).capture()?.status.success();
+    let is_set = is_set || ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| git.env().var(name).is_some());
+    let cmd = cmd.var("GIT_TERMINAL_PROMPT", "0");
+    Ok(if is_set { cmd } else { cmd.var("GIT_SSH_COMMAND", "ssh -o BatchMode=yes") })
+}
 
 /// A text of somebody else's without what a terminal would obey.
 pub fn cleaned(text: impl AsRef<str>) -> String {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::forge::{BATCH_SSH, FORGE, Forge, Request};
+use shopfloor_core::forge::{FORGE, Forge, Request, without_prompts};
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::{self, while_parent_rests};
@@ -49,11 +49,7 @@ pub fn push(own: &Own, remote: &Remote, (sha, branch): (&str, &str), replaces: O
     let refspec = format!("{sha}:refs/heads/{branch}");
     let cmd = git.shown(&own.source).args(["push", "--no-follow-tags", "--recurse-submodules=no", "--porcelain"]);
     let cmd = cmd.args(replaces.map(|old| format!("--force-with-lease=refs/heads/{branch}:{old}")));
-    // Nobody can type a password there.
-    let cmd = cmd.var("GIT_TERMINAL_PROMPT", "0").within(PUSH_LIMIT);
-    let is_set = own.git.cmd(&own.source).args(["config", "--get", "core.sshCommand"]).capture()?.status.success();
-    let is_set = is_set || ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| own.git.env().var(name).is_some());
-    let cmd = if is_set { cmd } else { cmd.var("GIT_SSH_COMMAND", BATCH_SSH) };
+    let cmd = without_prompts(&own.git, &own.source, cmd)?.within(PUSH_LIMIT);
     let output = cmd.args(["--", &remote.name, &refspec]).capture()?;
     if output.status.success() {
         return Ok(());
