@@ -1,14 +1,16 @@
 //! What the shopfloor tools share: everything about the machine (files, locks, processes, git, configuration,
 //! approvals, hooks, terminal) and nothing about their own subjects.
 //!
-//! Rooms import downwards only: `text path hash env error time agents slug sys` ← `proc fs lock written_files known_dirs
-//! child_env` ← `git config approval hook_manager git_hook pre_remove folder_trust forge
+//! Rooms import downwards only: `text path hash env error time agents slug diff
+//! sys` ← `proc fs lock written_files
+//! known_dirs child_env editor` ← `git config approval hook_manager git_hook pre_remove folder_trust forge
 //! sandbox` ← `ui board args doctor
 //! hook_subcommand`. `cargo xtask tidy` holds them to it.
 
 pub mod text;
 
 pub mod agents;
+pub mod diff;
 pub mod env;
 pub mod error;
 pub mod hash;
@@ -18,6 +20,7 @@ mod sys;
 pub mod time;
 
 pub mod child_env;
+pub mod editor;
 pub mod fs;
 pub mod known_dirs;
 pub mod lock;

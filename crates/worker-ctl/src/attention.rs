@@ -7,6 +7,7 @@ use shopfloor_core::time::Unit;
 
 use crate::context::Context;
 use crate::layout;
+use crate::root::WorkerRoot;
 use crate::session_file::UsageLimit;
 use crate::worker::{Activity, Task, Worker};
 use crate::worker_notes::Note;
@@ -34,30 +35,35 @@ pub fn need(worker: &Worker) -> Option<Need> {
 
 /// The same, as it is now: a program that works shows a sign from time to time, and some questions only its screen tells.
 pub fn need_now(ctx: &Context<'_>, worker: &Worker) -> Option<Need> {
+    let told = need_by_files(&ctx.root, ctx.now(), worker);
+    let may_ask = matches!(told, None | Some(Need::Silent)) && worker.program.limit.is_none();
+    let is_still = may_ask && silent_for(&ctx.root, ctx.now(), worker).is_some_and(|silent| silent >= MENU_AFTER);
+    if is_still && ctx.question_on_screen(worker).is_some() { Some(Need::Asks) } else { told }
+}
+
+/// The same without a look at the screen, `now` in seconds since 1970.
+pub fn need_by_files(root: &WorkerRoot, now: i64, worker: &Worker) -> Option<Need> {
     if let Some(need) = need(worker) {
         return Some(need);
     }
     if let Some(limit) = &worker.program.limit {
         // A while later than anybody goes on by himself.
-        let is_late = ends(ctx, worker, limit).is_none_or(|end| ctx.now() > end + LATE);
+        let is_late = ends(root, worker, limit).is_none_or(|end| now > end + LATE);
         return (is_late && worker.has_open_task()).then_some(Need::Limited);
     }
-    let silent = silent_for(ctx, worker)?;
-    let after = ctx.root.config.settings.duration("silent_after", Unit::Seconds).as_secs();
-    if silent >= MENU_AFTER && ctx.question_on_screen(worker).is_some() {
-        return Some(Need::Asks);
-    }
-    (after > 0 && silent >= i64::try_from(after).unwrap_or(i64::MAX)).then_some(Need::Silent)
+    let after = root.config.settings.duration("silent_after", Unit::Seconds).as_secs();
+    let is_long = |silent: i64| after > 0 && silent >= i64::try_from(after).unwrap_or(i64::MAX);
+    silent_for(root, now, worker).is_some_and(is_long).then_some(Need::Silent)
 }
 
 /// How many seconds after its time a limited program counts as one that nobody lets go on.
 const LATE: i64 = 120;
 
 /// When a limited program is to be told to go on, if it does not go on by itself; none if nobody knows.
-pub fn ends(ctx: &Context<'_>, worker: &Worker, limit: &UsageLimit) -> Option<i64> {
+pub fn ends(root: &WorkerRoot, worker: &Worker, limit: &UsageLimit) -> Option<i64> {
     let is_same_session = worker.program.begun_unix.is_none_or(|begun| begun < limit.since_unix);
-    let goes_on_by_itself = is_same_session && ctx.root.session_file_of(worker) == SessionFile::Transcript;
-    let retry = ctx.root.config.settings.duration("limit_retry", Unit::Seconds).as_secs();
+    let goes_on_by_itself = is_same_session && root.session_file_of(worker) == SessionFile::Transcript;
+    let retry = root.config.settings.duration("limit_retry", Unit::Seconds).as_secs();
     let retry = i64::try_from(retry).ok().filter(|retry| *retry > 0);
     limit.ends_for(&worker.name, goes_on_by_itself, retry)
 }
@@ -66,16 +72,16 @@ pub fn ends(ctx: &Context<'_>, worker: &Worker, limit: &UsageLimit) -> Option<i6
 const MENU_AFTER: i64 = 2;
 
 /// For how many seconds the program of a worker that has a task has neither written to its terminal nor told anything.
-fn silent_for(ctx: &Context<'_>, worker: &Worker) -> Option<i64> {
+fn silent_for(root: &WorkerRoot, now: i64, worker: &Worker) -> Option<i64> {
     let is_at_work = worker.has_open_task() && worker.status() == worker.task.word() && worker.pending_send.is_none();
-    is_at_work.then(|| quiet_for(ctx, worker))
+    is_at_work.then(|| quiet_for(root, now, worker))
 }
 
 /// For how many seconds the program of a worker has neither written to its terminal nor told anything.
-pub fn quiet_for(ctx: &Context<'_>, worker: &Worker) -> i64 {
+pub fn quiet_for(root: &WorkerRoot, now: i64, worker: &Worker) -> i64 {
     // What the terminal shows is in the log.
-    let wrote = fs::changed(&layout::worker_log(&ctx.root.path, &worker.name)).map_or(0, jiff::Timestamp::as_second);
-    ctx.now() - wrote.max(worker.last_activity_unix).max(since(worker))
+    let wrote = fs::changed(&layout::worker_log(&root.path, &worker.name)).map_or(0, jiff::Timestamp::as_second);
+    now - wrote.max(worker.last_activity_unix).max(since(worker))
 }
 
 /// When the worker came to be as it is, in seconds since 1970.

@@ -10,8 +10,9 @@ use shopfloor_core::error::Result;
 
 use crate::apply::sandbox;
 use crate::commands::{
-    accept, add, answer, attach, check, clashes, deinit, doctor, down, events, hook, init, login, message, nuke,
-    patrol, peek, queue, rebase, reject, request, reset, resume, review, root, run_in_sandbox, start, status, up, wait,
+    accept, add, answer, attach, check, clashes, comment, deinit, doctor, down, events, hook, init, login, message,
+    nuke, patrol, peek, queue, rebase, reject, request, reset, resume, review, root, run_in_sandbox, start, status, up,
+    wait,
 };
 use crate::root::WorkerRoot;
 use crate::settings::RootSettings;
@@ -156,6 +157,15 @@ pub enum Command {
     /// Exits with 1 if nothing was reviewed.
     #[command(after_help = "Example:\n  worker-ctl reject 'Please handle errors of the API call'")]
     Reject(reject::Args),
+    /// Keep a comment at a line of a worker's work until `reject --comments` sends it
+    ///
+    /// Comments are kept in `comments/NAME.json` of the root. When the work changes, each goes to where its line and the
+    /// neighbours of that are; one whose line is gone is sent with the name of the old commit. Exits with 2 if the work has
+    /// no such line.
+    #[command(
+        after_help = "Example:\n  worker-ctl comment adam src/a.rs:12 'Return an error here'\n  worker-ctl comment adam"
+    )]
+    Comment(comment::Args),
     /// Land a worker's work on the source's default branch as one commit
     ///
     /// Exits with 1 if the work cannot land as it is. If it conflicts, that is also 1, and the worker is asked to resolve

@@ -27,6 +27,8 @@ pub enum RootLock {
     Patrol,
     /// Held while `config.toml` is edited.
     Config,
+    /// Held while a file of comments is changed.
+    Comments,
     /// Held while a worktree for checks is used.
     Check,
     /// Held by an `up` that patrols for as long as it runs.
@@ -169,6 +171,11 @@ pub fn clashes(root: &Path) -> PathBuf {
 /// What the forge said last.
 pub fn requests(root: &Path) -> PathBuf {
     root.join("requests.json")
+}
+
+/// The comments on a worker's work that were not sent yet.
+pub fn comments(root: &Path, worker: &str) -> PathBuf {
+    root.join("comments").join(format!("{worker}.json"))
 }
 
 pub fn events(root: &Path) -> PathBuf {

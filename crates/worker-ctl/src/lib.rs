@@ -22,6 +22,7 @@ mod facts;
 mod adopted;
 mod attention;
 mod check_record;
+mod comments;
 mod context;
 mod hook_report;
 mod layout;
@@ -75,11 +76,13 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Up(args) => commands::up::run(&ctx()?, args),
         Command::Resume(args) => commands::resume::run(&ctx()?, args),
         Command::Down(args) => commands::down::run(&ctx()?, args),
+        Command::Status(args) if args.line => commands::status::line_for_bar(ui, env, cli.root.as_deref()),
         Command::Status(args) => commands::status::run(&ctx()?, args),
         Command::Start(args) => commands::start::run(&ctx()?, args),
         Command::Queue(args) => commands::queue::run(&ctx()?, args),
         Command::Request(args) => commands::request::run(&ctx()?, args),
         Command::Clashes(args) => commands::clashes::run(&ctx()?, args),
+        Command::Comment(args) => commands::comment::run(&ctx()?, args),
         Command::Cost => commands::cost::run(&ctx()?),
         Command::Check(args) => commands::check::run(&ctx()?, args),
         Command::Login(args) => commands::login::run(&ctx()?, args),

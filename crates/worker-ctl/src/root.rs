@@ -54,6 +54,26 @@ impl WorkerRoot {
         Ok(WorkerRoot { config: RootConfig::load(env, &path, flags)?, path })
     }
 
+    /// The same by files alone: only roots on the user's list, and no run of git.
+    pub fn find_listed(env: &Env, named: Option<&Path>) -> Result<WorkerRoot> {
+        let listed = known_dirs::roots(env)?;
+        let path = match named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from)) {
+            Some(named) => real(&env.cwd.join(expand_home(env, &named.to_string_lossy()))),
+            None => {
+                let enclosing = env.cwd.ancestors().find(|dir| listed.contains_key(*dir)).map(Path::to_path_buf);
+                let common = common_dir_of(&env.cwd);
+                let is_recorded =
+                    |root: &PathBuf| common.as_ref().is_some_and(|common| listed.get(root) == Some(&real(common)));
+                let recorded = common.as_deref().map_or(Ok(None), read_record)?.filter(is_recorded);
+                enclosing.or(recorded).unwrap_or_else(|| real(&expand_home(env, DEFAULT)))
+            }
+        };
+        match listed.contains_key(&path) {
+            true => Ok(WorkerRoot { config: RootConfig::load(env, &path, &[])?, path }),
+            false => Err(unlisted(&path)),
+        }
+    }
+
     pub fn worker(&self, name: &str) -> WorkerTable {
         self.config.workers.get(name).cloned().unwrap_or_default()
     }

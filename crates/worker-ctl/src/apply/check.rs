@@ -29,6 +29,7 @@ use crate::plan::check::{CheckStep, keeps_person_away, next, record};
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::require_clean;
+use crate::root::WorkerRoot;
 use crate::work_repo::{MergeResult, common_dir};
 use crate::worker::{Session, Task, Worker};
 
@@ -55,18 +56,18 @@ const QUIET: i64 = 2;
 const SOON: i64 = 10;
 
 /// The command that checks work, if there is one.
-pub fn command(ctx: &Context<'_>) -> Option<Line> {
-    ctx.root.config.command("check")
+pub fn command(root: &WorkerRoot) -> Option<Line> {
+    root.config.command("check")
 }
 
 /// How often a worker is told of a failure in a task.
-pub fn tries(ctx: &Context<'_>) -> u64 {
-    ctx.root.config.settings.number("check_tries")
+pub fn tries(root: &WorkerRoot) -> u64 {
+    root.config.settings.number("check_tries")
 }
 
 /// Whether a worker's work is being checked.
 pub fn is_running(ctx: &Context<'_>, worker: &Worker) -> bool {
-    command(ctx).is_some() && Lock::is_held(&layout::check_lock(&ctx.root.path, &worker.name)).unwrap_or(false)
+    command(&ctx.root).is_some() && Lock::is_held(&layout::check_lock(&ctx.root.path, &worker.name)).unwrap_or(false)
 }
 
 /// Exit 2 if a worker's code would run with the person's rights, and no person has said that it may.
@@ -83,7 +84,7 @@ pub fn due(ctx: &Context<'_>, worker: &Worker) -> Option<CheckStep> {
     let is_up = worker.program.session == Session::Up && worker.program.fault.is_none();
     // A void check is repeated when the worktree has come to rest.
     let rests = worker.work.checks_void == 0 || ctx.now() - worker.last_activity_unix >= QUIET;
-    match command(ctx).and_then(|_| next(worker, tries(ctx)))? {
+    match command(&ctx.root).and_then(|_| next(worker, tries(&ctx.root)))? {
         CheckStep::Tell => is_up.then_some(CheckStep::Tell),
         CheckStep::Run => (rests && require_runner(ctx, worker).is_ok()).then_some(CheckStep::Run),
     }
@@ -92,7 +93,7 @@ pub fn due(ctx: &Context<'_>, worker: &Worker) -> Option<CheckStep> {
 /// Whether a void check is soon to be repeated.
 pub fn is_soon_due(ctx: &Context<'_>, worker: &Worker) -> bool {
     let is_soon = worker.work.checks_void == 1 && ctx.now() - worker.last_activity_unix < SOON;
-    is_soon && command(ctx).and_then(|_| next(worker, tries(ctx))) == Some(CheckStep::Run)
+    is_soon && command(&ctx.root).and_then(|_| next(worker, tries(&ctx.root))) == Some(CheckStep::Run)
 }
 
 /// What a worker needs a person for now. Work that a running `up` has still to check, or that its worker mends, is none to
@@ -103,16 +104,29 @@ pub fn need_now(ctx: &Context<'_>, worker: &Worker) -> Option<Need> {
 
 /// See [`need_now`].
 pub fn is_for_nobody_yet(ctx: &Context<'_>, worker: &Worker) -> bool {
-    command(ctx).is_some()
-        && keeps_person_away(worker, tries(ctx), attention::quiet_for(ctx, worker) >= MENDS)
-        && require_runner(ctx, worker).is_ok()
-        && Lock::is_held(&layout::lock(&ctx.root.path, layout::RootLock::Patrolling)).unwrap_or(false)
+    is_kept_away(&ctx.root, ctx.now(), worker) && require_runner(ctx, worker).is_ok()
+}
+
+fn is_kept_away(root: &WorkerRoot, now: i64, worker: &Worker) -> bool {
+    command(root).is_some()
+        && keeps_person_away(worker, tries(root), attention::quiet_for(root, now, worker) >= MENDS)
+        && Lock::is_held(&layout::lock(&root.path, layout::RootLock::Patrolling)).unwrap_or(false)
+}
+
+/// [`need_now`] by files alone: without what only a screen tells. Of a worker that only its worktree's record contains,
+/// nobody knows here that its check can run, so its work counts as some to review.
+pub fn need_by_files(root: &WorkerRoot, now: i64, worker: &Worker) -> Option<Need> {
+    let settings = &root.config.settings;
+    let runner = root.worker(&worker.name).runner.or(settings.value("runner").map(|value| value.text.clone()));
+    let can_run = settings.truth("check_on_host") || runner.as_deref() == Some("sandbox");
+    attention::need_by_files(root, now, worker)
+        .filter(|need| *need != Need::Review || !(can_run && is_kept_away(root, now, worker)))
 }
 
 /// Does what an `up` has to do about a worker's check.
 pub fn look_after(ctx: &Context<'_>, name: &str) -> Result<()> {
     let mut worker = ctx.worker(name)?;
-    if next(&worker, tries(ctx)) == Some(CheckStep::Run) {
+    if next(&worker, tries(&ctx.root)) == Some(CheckStep::Run) {
         match run(ctx, &worker, false) {
             Ok(_) => {}
             // Somebody else checks it, or another one at the place.
@@ -127,7 +141,7 @@ pub fn look_after(ctx: &Context<'_>, name: &str) -> Result<()> {
         }
         worker = ctx.worker(name)?;
     }
-    if next(&worker, tries(ctx)) == Some(CheckStep::Tell) && worker.program.session == Session::Up {
+    if next(&worker, tries(&ctx.root)) == Some(CheckStep::Tell) && worker.program.session == Session::Up {
         let Some(_lock) = ctx.try_lock(name)? else { return Ok(()) };
         let worker = ctx.worker(name)?;
         let sha = record(&worker).map(|check| check.sha.clone());
@@ -178,7 +192,7 @@ fn tree_of(ctx: &Context<'_>, sha: &str) -> Result<String> {
 
 /// The digest of the command.
 fn command_digest(ctx: &Context<'_>) -> String {
-    Digest::of(command(ctx).map(|line| line.shell()).unwrap_or_default().as_bytes()).to_string()
+    Digest::of(command(&ctx.root).map(|line| line.shell()).unwrap_or_default().as_bytes()).to_string()
 }
 
 /// The last check of a worker's work, if it was of this tree and with this command.
@@ -243,7 +257,7 @@ fn check_tree(ctx: &Context<'_>, worker: &Worker, (sha, tree): (&str, &str), aga
 
 /// Runs the command in a place. Its output becomes the log of the worker's check. None: it took too long or wrote too much.
 fn execute(ctx: &Context<'_>, worker: &Worker, place: &Path, contained: Option<&Sandbox>) -> Result<Option<Status>> {
-    let line = command(ctx).map(|line| line.shell()).unwrap_or_default();
+    let line = command(&ctx.root).map(|line| line.shell()).unwrap_or_default();
     // Whoever kills the process above the command kills the shell.
     let line = format!("{{\n{line}\n}} 2>&1; exit $?");
     let limit = ctx.root.config.settings.duration("check_timeout", Unit::Seconds).max(Duration::from_secs(1));

@@ -191,7 +191,7 @@ impl Rounds {
         self.limits.retain(|name, _| state.workers.get(name).is_some_and(|worker| worker.program.limit.is_some()));
         for worker in state.workers.values() {
             let Some(limit) = &worker.program.limit else { continue };
-            let ends = ends(ctx, worker, limit);
+            let ends = ends(&ctx.root, worker, limit);
             let is_known = |(known, end, _): &(UsageLimit, Option<i64>, _)| known == limit && *end == ends;
             if !self.limits.get(&worker.name).is_some_and(is_known) {
                 let seconds = ends.map(|end| u64::try_from(end - now).unwrap_or(0));

@@ -255,7 +255,7 @@ fn changed_meanwhile(name: &str) -> Failure {
 
 /// Checks the work first, if that is wanted.
 fn check_first(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<Checked> {
-    if check::command(ctx).is_none() {
+    if check::command(&ctx.root).is_none() {
         return Ok(Checked::Unwanted);
     }
     if args.no_check {

@@ -25,6 +25,9 @@ pub struct Args {
     /// The line to choose: its number, or a regular expression that matches no other line in any case
     /// [default: print the lines]
     pub line: Option<String>,
+    /// Answer only if the menu is still this one, by the `menu` that the lines were printed with under --json
+    #[arg(long, value_name = "ID", requires = "line")]
+    pub menu: Option<String>,
     /// Answer even if somebody types in the worker's terminal, or its program has hit a usage limit
     #[arg(long)]
     pub force: bool,
@@ -59,7 +62,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         }
         return Ok(print(ctx, &worker, &menu, None));
     };
-    if worker.program.listed_question.as_ref().is_some_and(|listed| *listed != asked) {
+    let is_other = |listed: &String| *listed != asked;
+    // What was listed elsewhere meanwhile is not what this answer is about.
+    if args.menu.as_ref().or(worker.program.listed_question.as_ref()).is_some_and(is_other) {
         return Err(failure::CHANGED
             .failure(format!("{name} asks another question than the one that was listed"))
             .hint(format!("list its lines with `worker-ctl answer {name}`")));
@@ -128,7 +133,8 @@ fn parse(line: &str) -> Result<Wanted> {
 /// The answer with `--json`.
 fn answer(worker: &Worker, menu: &Menu, chosen: Option<usize>) -> Value {
     let (question, chosen) = (&worker.reported.activity_text, chosen.map(|chosen| &menu.lines[chosen]));
-    commands::about(&worker.name, json!({ "question": question, "lines": menu.lines, "chosen": chosen }))
+    let keys = json!({ "question": question, "lines": menu.lines, "menu": digest(worker, menu), "chosen": chosen });
+    commands::about(&worker.name, keys)
 }
 
 /// Prints the chosen line, or else all of them.

@@ -17,7 +17,7 @@ pub struct Args {
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let name = &args.worker;
-    let Some(command) = check::command(ctx) else {
+    let Some(command) = check::command(&ctx.root) else {
         return Err(
             Failure::usage("no check is configured").hint("set one in config.toml: `check = \"just check\"` in [repo]")
         );

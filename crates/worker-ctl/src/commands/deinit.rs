@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 /// What `init` and the other commands put into a root. Anything else is somebody's.
-const OURS: &str = ".git .worktrees accept agents clashes.json config.toml git hooks locks logs owner.json prompts state.json \
+const OURS: &str = ".git .worktrees accept agents clashes.json comments config.toml git hooks locks logs owner.json prompts state.json \
     state.json.next tmux.conf tmux.sock trash";
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
@@ -181,13 +181,16 @@ fn refuse_loss(ctx: &Context<'_>, workers: &[Worker]) -> Result<()> {
         let hint = "move it away, then run the same command again";
         return refuse(format!("{shown} in it is not from worker-ctl"), hint.into());
     }
+    let by_hand = || format!("save what you need, then remove it yourself: `rm -r {}`", shell_word(root));
+    if !fs::list(&root.join("comments"))?.is_empty() {
+        return refuse("comments/ keeps comments that were not sent".into(), by_hand());
+    }
     let is_known = |name: &str| name.starts_with(".check") || workers.iter().any(|worker| worker.name == name);
     let trees = fs::list(&layout::worktrees(root))?;
     if let Some(tree) = trees.iter().find(|name| !name.to_str().is_some_and(is_known)) {
         let shown = printable(&tree.to_string_lossy());
         return refuse(format!("there is a worktree {shown} that no worker has"), "see `worker-ctl doctor`".into());
     }
-    let by_hand = || format!("save what you need, then remove it yourself: `rm -r {}`", shell_word(root));
     let is_of = |name: &str, worker: &Worker| {
         name == format!("refs/heads/{}", worker.branch)
             || name.starts_with("refs/shopfloor/") && name.ends_with(&format!("/{}", worker.name))

@@ -112,7 +112,7 @@ fn check_programs<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
 
 /// Whose code the check of `config.toml` runs, and with whose rights.
 fn check_checks<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
-    if check::command(ctx).is_none() {
+    if check::command(&ctx.root).is_none() {
         return Findings::new();
     }
     let outside: Vec<&str> = (state.workers.values())

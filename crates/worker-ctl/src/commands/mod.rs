@@ -7,6 +7,7 @@ pub mod answer;
 pub mod attach;
 pub mod check;
 pub mod clashes;
+pub mod comment;
 pub mod cost;
 pub mod deinit;
 pub mod doctor;
@@ -157,8 +158,10 @@ pub const WHOLE: &str = "--ignore-submodules=none";
 /// The diff of the work on `sha` against the commit at which it branched off.
 pub fn diff(ctx: &Context<'_>, sha: &str) -> Result<String> {
     let from = fork(ctx, sha)?;
-    let cmd =
-        ctx.repo.cmd(&ctx.repo.top)?.args(shown(ctx, &from, sha, &["--no-ext-diff", "--no-textconv", "--no-color"]));
+    // No configuration says how the name of a file is written.
+    let options = ["--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"];
+    let cmd = ctx.repo.cmd(&ctx.repo.top)?.args(["-c", "core.quotePath=false"]);
+    let cmd = cmd.args(shown(ctx, &from, sha, &options));
     let diff = ctx.repo.bounded(cmd, &[&from, sha])?;
     Ok(String::from_utf8_lossy(&diff.stdout).into_owned())
 }

@@ -1,11 +1,14 @@
 //! `reject`: sends the reviewed work back to its worker.
 
+use std::path::PathBuf;
+
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::forge::{Remark, cleaned, fenced};
 
 use crate::apply::push::require_person;
-use crate::commands::{self, look};
+use crate::commands::{self, comment, look};
+use crate::comments::Comments;
 use crate::context::Context;
 use crate::facts::request::Own;
 use crate::failure;
@@ -18,7 +21,7 @@ use crate::requests::Requests;
 pub struct Args {
     /// The changes that you want, of the work that was reviewed last; `-` reads them from stdin. With a second argument, the
     /// worker
-    #[arg(allow_hyphen_values = true, value_name = "MESSAGE", required_unless_present = "from_request")]
+    #[arg(allow_hyphen_values = true, value_name = "MESSAGE", required_unless_present_any = ["from_request", "comments", "edit"])]
     pub first: Option<String>,
     /// The changes, if the first argument is the worker; after `--` they may begin with a dash
     #[arg(value_name = "MESSAGE")]
@@ -27,6 +30,14 @@ pub struct Args {
     /// terminal, or its program asks a question
     #[arg(long)]
     pub force: bool,
+    /// Send the comments at lines that this file has, or stdin for `-`: a list of `{"path", "line", "text"}` in JSON, with
+    /// `"side": "old"` for lines that are gone. The first argument is the worker, and a MESSAGE goes before them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from_request", "edit"])]
+    pub comments: Option<PathBuf>,
+    /// Open the diff in your editor, and send what you add in lines that begin with `#:`, each below the line that it is
+    /// about
+    #[arg(long, conflicts_with = "from_request")]
+    pub edit: bool,
     /// Send what is said in the unresolved threads of the worker's request, by those who may write to the repository; the
     /// first argument is the worker, and a MESSAGE goes before it
     #[arg(long)]
@@ -41,7 +52,9 @@ pub struct Args {
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let (named, message) = match (&args.first, &args.second) {
-        (Some(worker), message) if args.from_request || message.is_some() => (Some(worker), message.as_ref()),
+        (Some(worker), message) if args.from_request || args.edit || args.comments.is_some() || message.is_some() => {
+            (Some(worker), message.as_ref())
+        }
         (message, _) => (None, message.as_ref()),
     };
     let message = message.map(|message| commands::read_text(ctx, message)).transpose()?.unwrap_or_default();
@@ -58,16 +71,45 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         true => format!("{message}\n\n{}", remarks(ctx, &name, args)?).trim_start().to_owned(),
         false => message,
     };
+    let comments = match &args.comments {
+        Some(file) => Some(comment::read_file(ctx, file)?),
+        None if args.edit => Some(edited(ctx, &name)?),
+        None => None,
+    };
     let (worker, _lock) = commands::locked(ctx, &name)?;
     let ctx = &ctx.of(&worker)?;
+    let message = match &comments {
+        Some(all) => format!("{message}\n\n{}", comment::text(ctx, &worker, all.clone())?).trim().to_owned(),
+        None => message,
+    };
     let sha = worker.work.commit_sha.clone().unwrap_or_default();
     let patch = if sha.is_empty() { String::new() } else { ctx.repo.work_digest(&sha)? };
     let input = Input::Reject { base: sha.clone(), patch, text: prompt::changes(&message), force: args.force };
     if let Err(refused) = permit(&worker, &input, ctx.now()) {
         return commands::print_delivery(ctx, &name, Err(refused));
     }
-    let text = || Ok(prompt::rejection(&message, &commands::diff(ctx, &sha)?));
-    commands::give(ctx, &worker, &input, format!("send {name} back to work"), text)
+    let would = match comments {
+        Some(_) => format!("send {name} back to work, with this:\n\n{message}"),
+        None => format!("send {name} back to work"),
+    };
+    // Comments quote what they are about.
+    let text = || match comments {
+        Some(_) => Ok(prompt::changes(&message)),
+        None => Ok(prompt::rejection(&message, &commands::diff(ctx, &sha)?)),
+    };
+    let exit = commands::give(ctx, &worker, &input, would, text)?;
+    if let (Some(sent), Exit::Done, false) = (&comments, exit, ctx.is_dry) {
+        comment::forget(ctx, &name, &sent.comments)?;
+    }
+    Ok(exit)
+}
+
+/// What a person adds to the diff in an editor.
+fn edited(ctx: &Context<'_>, name: &str) -> Result<Comments> {
+    let worker = ctx.worker(name)?;
+    let ctx = &ctx.of(&worker)?;
+    require_person(ctx, true, "", "nothing was sent")?;
+    comment::ask(ctx, &worker)
 }
 
 /// What is said in the unresolved threads of a worker's request, between two lines that it cannot contain. A person has seen

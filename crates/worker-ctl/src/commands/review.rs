@@ -13,7 +13,7 @@ use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::text::{printable, printable_lines, shell_word};
 
 use crate::apply::{patrol, rebase, transition};
-use crate::commands::{self, WHOLE, look};
+use crate::commands::{self, WHOLE, comment, look};
 use crate::context::Context;
 use crate::facts::clashes::last;
 use crate::facts::work_summary::{Summary, summary};
@@ -123,9 +123,9 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
 fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> Result<()> {
     let Reviewed { worker, from, sha, summary: Summary { author, message, stat, since } } = reviewed;
     if ctx.ui.is_json() {
-        let diff = commands::diff(ctx, sha)?;
+        let (diff, comments) = (commands::diff(ctx, sha)?, comment::answer(ctx, worker)?);
         let keys = json!({ "sha": sha, "commit": sha, "prompt": worker.work.prompt, "author": author,
-            "message": message, "stat": stat, "range_diff": since, "check": record(worker), "diff": diff });
+            "message": message, "stat": stat, "range_diff": since, "check": record(worker), "comments": comments, "diff": diff });
         ctx.ui.json(&commands::about(&worker.name, keys));
         return Ok(());
     }

@@ -1,20 +1,23 @@
 //! `status`: prints all workers. It takes no lock and writes nothing.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 use shopfloor_core::board::{BoardRow, Need, Screen, Standing, lines};
+use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::forge::Request;
 use shopfloor_core::proc;
 use shopfloor_core::time::local_clock;
-use shopfloor_core::ui::printable;
+use shopfloor_core::ui::{Ui, printable};
 
-use crate::apply::check::{self, need_now};
+use crate::apply::check::{self, need_by_files, need_now};
 use crate::apply::sandbox;
 use crate::attention::since;
 use crate::check_record::MOST_VOID;
@@ -27,7 +30,8 @@ use crate::notify_person::Bell;
 use crate::plan::check::record;
 use crate::plan::machine::until;
 use crate::requests::Requests;
-use crate::store::State;
+use crate::root::WorkerRoot;
+use crate::store::{self, State};
 use crate::up_lock;
 use crate::work_repo::WorkRepo;
 use crate::worker::{Activity, Session, Task, Worker};
@@ -48,6 +52,12 @@ pub struct Args {
     /// shown
     #[arg(long, conflicts_with = "watch")]
     pub requests: bool,
+    /// Print one line for a status bar or a prompt: how many need you for what, as `2 review 1 asks`
+    ///
+    /// Reads files only. The line is empty if nobody needs you, ends in `up stopped` if nobody reacts to agents that have
+    /// something to do, and is `?` if the state cannot be read.
+    #[arg(long, conflicts_with_all = ["watch", "requests"])]
+    pub line: bool,
     /// Ask it even if it was asked within the last minute
     #[arg(long, requires = "requests")]
     pub fresh: bool,
@@ -101,6 +111,29 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             ctx.ui.note(format!("tasks in the queue: {} (`worker-ctl queue`)", seen.state.queue.waiting.len()));
         }
     }
+    Ok(Exit::Done)
+}
+
+/// One line: how many workers need a person for what, the most first, and whether nobody keeps them up.
+pub fn line_for_bar(ui: &Ui, env: &Env, named: Option<&Path>) -> Result<Exit> {
+    let root = WorkerRoot::find_listed(env, named)?;
+    let state = store::load(&root.path).inspect_err(|_| ui.line("?"))?;
+    let now = env.later().now.as_second();
+    let mut counts: Vec<(usize, Need)> = Vec::new();
+    for need in state.workers.values().filter_map(|worker| need_by_files(&root, now, worker)) {
+        match counts.iter_mut().find(|(_, counted)| *counted == need) {
+            Some((count, _)) => *count += 1,
+            None => counts.push((1, need)),
+        }
+    }
+    counts.sort_by_key(|(count, need)| (Reverse(*count), *need));
+    let word = |need: Need| if need == Need::Review { "review" } else { need.word() };
+    let mut words: Vec<String> = counts.iter().map(|(count, need)| format!("{count} {}", word(*need))).collect();
+    let is_at_work = state.workers.values().any(|worker| worker.task != Task::Idle);
+    if is_at_work && !up_lock::is_running(&root.path)? {
+        words.push("up stopped".into());
+    }
+    ui.line(words.join(" "));
     Ok(Exit::Done)
 }
 

@@ -2,6 +2,7 @@
 
 pub mod accept;
 pub mod check;
+pub mod comments;
 pub mod machine;
 pub mod prompt;
 pub mod queue;

@@ -342,10 +342,13 @@ impl Tmux {
     }
 
     /// The screen of a pane, and `lines` lines above it, without the empty lines at the end. The message that tmux
-    /// writes into a dead pane is left out, and the lines that it scrolled off the screen are included.
-    pub fn text(&self, pane: &Pane, lines: usize) -> Result<Vec<String>> {
+    /// writes into a dead pane is left out, and the lines that it scrolled off the screen are included. On request colours
+    /// are in it, as escape sequences.
+    pub fn text(&self, pane: &Pane, lines: usize, has_colours: bool) -> Result<Vec<String>> {
         let more = if pane.end.is_some() { DEAD_PANE_LINES } else { 0 };
-        let text = self.capture(&pane.id, lines + more)?;
+        let from = format!("-{}", lines + more);
+        let args = ["capture-pane", "-p", "-J", "-t", &pane.id, "-S", &from, "-e"];
+        let text = self.must(&args[..args.len() - usize::from(!has_colours)])?;
         let all: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
         let is_note = |line: &String| line.is_empty() || pane.end.is_some() && line.starts_with("Pane is dead");
         let end = all.iter().rposition(|line| !is_note(line)).map_or(0, |last| last + 1);
@@ -355,7 +358,7 @@ impl Tmux {
     /// The last lines of a pane that are not empty, at most `max`.
     pub fn last_lines(&self, id: &str, max: usize) -> Result<Vec<String>> {
         let Some(pane) = self.panes()?.into_iter().find(|pane| pane.id == id) else { return Ok(Vec::new()) };
-        let shown: Vec<String> = self.text(&pane, 0)?.into_iter().filter(|line| !line.is_empty()).collect();
+        let shown: Vec<String> = self.text(&pane, 0, false)?.into_iter().filter(|line| !line.is_empty()).collect();
         Ok(shown[shown.len().saturating_sub(max)..].to_vec())
     }
 

@@ -37,7 +37,11 @@ fn a_question_is_answered_by_its_number_or_by_a_pattern() {
     hook(&floor, "adam", &event("Stop"));
     assert_eq!(refused(&floor, &["answer", "adam", "1"], 1), "wrong_state");
     ask();
-    let answer = floor.ctl(&["answer", "adam", "ALWAYS", "--json"]).exit(0).json();
+    // A dry run lists and remembers nothing; what it listed is named.
+    let menu = floor.ctl(&["answer", "adam", "--json", "-n"]).exit(0).json();
+    floor.ctl(&["answer", "adam", "2", "--menu", "another"]).exit(1).err_has("asks another question");
+    let named = ["answer", "adam", "ALWAYS", "--menu", text(&menu, "/menu"), "--json"];
+    let answer = floor.ctl(&named).exit(0).json();
     assert_eq!((text(&answer, "/chosen"), text(&answer, "/question")), ("2. Yes, always", "Bash: ls"));
     wait_for(|| last() == "chose Yes, always");
     // It still counts as asking, but there is no menu any more.

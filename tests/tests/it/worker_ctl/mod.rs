@@ -7,6 +7,7 @@ mod answer;
 mod attached;
 mod checks;
 mod clashes;
+mod comments;
 mod conflicts;
 mod daemon;
 mod delivery;

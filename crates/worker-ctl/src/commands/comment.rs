@@ -1,0 +1,215 @@
+//! `comment`: keeps comments at lines of the work that is reviewed, for `reject --comments`.
+
+use std::path::Path;
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+use shopfloor_core::diff::{self, DiffLine};
+use shopfloor_core::editor;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::time::render;
+use shopfloor_core::ui::printable;
+
+use crate::commands::{self, about, joined};
+use crate::comments::{Comment, Comments, Side};
+use crate::context::Context;
+use crate::failure;
+use crate::plan::accept::require_review;
+use crate::plan::comments::{MARK, at_line, edited, find, follow, is_sent, message, place, shown};
+use crate::worker::Worker;
+
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The worker
+    pub worker: String,
+    /// The line: `FILE:12`, or `FILE:-12` for a line of the old file [default: print the comments]
+    #[arg(value_name = "PLACE", requires = "change")]
+    pub place: Option<String>,
+    /// The comment, which replaces another one there; `-` reads it from stdin
+    #[arg(allow_hyphen_values = true, group = "change")]
+    pub text: Option<String>,
+    /// Delete the comment there
+    #[arg(long, group = "change", requires = "place")]
+    pub delete: bool,
+}
+
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    let worker = ctx.worker(&args.worker)?;
+    let ctx = &ctx.of(&worker)?;
+    let text = args.text.as_deref().map(|text| commands::read_text(ctx, text)).transpose()?;
+    let Some(named) = &args.place else {
+        return print(ctx, &worker, &Kept::read(ctx, &worker)?.comments);
+    };
+    let (path, side, line) = parse(named)?;
+    if args.delete {
+        let has = |kept: &mut Comments| {
+            let is_there = |comment: &&Comment| comment.path == path && comment.side == side && comment.line == line;
+            // One whose line is there comes before one that is stale.
+            let there = kept.comments.iter().filter(is_there).min_by_key(|comment| comment.stale.is_some()).cloned();
+            let there = there.ok_or_else(|| Failure::not_found(format!("{} has no comment there", worker.name)))?;
+            kept.comments.retain(|comment| *comment != there);
+            Ok(())
+        };
+        return print(ctx, &worker, &change(ctx, &worker, has)?);
+    }
+    require_review(&worker)?;
+    let lines = Kept::read(ctx, &worker)?.lines;
+    let mut written = Comment { path, side, line, text: text.unwrap_or_default(), ..Comment::default() };
+    let at = find(&lines, &written).ok_or_else(|| lacking(&worker, &written))?;
+    at_line(&mut written, &lines[at]);
+    written.at = render(ctx.env.later().now);
+    let add = |kept: &mut Comments| {
+        let is_other = |other: &Comment| {
+            other.stale.is_some() || (&other.path, other.side, other.line) != (&written.path, side, line)
+        };
+        kept.comments.retain(is_other);
+        kept.comments.push(written.clone());
+        Ok(())
+    };
+    print(ctx, &worker, &change(ctx, &worker, add)?)
+}
+
+/// Changes the kept comments, as they stand in the work that is reviewed. A dry run only shows how they would be.
+fn change(ctx: &Context<'_>, worker: &Worker, change: impl FnOnce(&mut Comments) -> Result<()>) -> Result<Comments> {
+    let root = &ctx.root.path;
+    let make = |kept: &mut Comments| {
+        *kept = Kept::of(ctx, worker, std::mem::take(kept))?.comments;
+        change(kept)
+    };
+    if ctx.is_dry {
+        let mut kept = Comments::load(root, &worker.name)?;
+        return make(&mut kept).map(|()| kept);
+    }
+    Comments::update(root, &worker.name, make)
+}
+
+fn print(ctx: &Context<'_>, worker: &Worker, kept: &Comments) -> Result<Exit> {
+    if ctx.ui.is_json() {
+        let kept = serde_json::to_value(kept).unwrap_or_default();
+        ctx.ui.json(&joined(about(&worker.name, json!({})), kept));
+        return Ok(Exit::Done);
+    }
+    for comment in &kept.comments {
+        let text = comment.text.lines().collect::<Vec<_>>().join(" / ");
+        ctx.ui.line(printable(&format!("{}: {text}", place(comment))));
+    }
+    Ok(Exit::Done)
+}
+
+/// A path and a number, which is negative for a line of the old file.
+fn parse(place: &str) -> Result<(String, Side, usize)> {
+    let wrong = || {
+        Failure::usage(format!("`{}` is no line of a file", printable(place)))
+            .hint("name it as `FILE:12`, or as `FILE:-12` for a line of the old file")
+    };
+    let (path, number) = place.rsplit_once(':').ok_or_else(wrong)?;
+    let (side, number) = number.strip_prefix('-').map_or((Side::New, number), |number| (Side::Old, number));
+    Ok((path.to_owned(), side, number.parse().ok().filter(|_| !path.is_empty()).ok_or_else(wrong)?))
+}
+
+/// Exit 2: the work that is reviewed does not have this line.
+fn lacking(worker: &Worker, comment: &Comment) -> Failure {
+    Failure::malformed(format!("the diff of {} has no line {}", worker.name, printable(&place(comment))))
+        .hint(format!("look at it: `worker-ctl review {}`", worker.name))
+}
+
+/// Comments, and the diff of the work that is reviewed, empty if there is none.
+pub struct Kept {
+    pub comments: Comments,
+    pub lines: Vec<DiffLine>,
+}
+
+impl Kept {
+    fn read(ctx: &Context<'_>, worker: &Worker) -> Result<Kept> {
+        Kept::of(ctx, worker, Comments::load(&ctx.root.path, &worker.name)?)
+    }
+
+    /// These comments as they stand now, without those that were sent by a command that could not say so any more.
+    fn of(ctx: &Context<'_>, worker: &Worker, mut comments: Comments) -> Result<Kept> {
+        let work = &worker.work;
+        if let (Some(changes), true) = (&work.changes, work.baseline_sha.as_ref() == Some(&comments.commit)) {
+            comments.comments.retain(|comment| !is_sent(comment, changes));
+        }
+        let Ok(sha) = require_review(worker) else { return Ok(Kept { comments, lines: Vec::new() }) };
+        let lines = diff::lines(&commands::diff(ctx, sha)?);
+        if comments.comments.is_empty() {
+            sha.clone_into(&mut comments.commit);
+        }
+        let is_older = !comments.commit.is_empty() && comments.commit != sha;
+        // It may be gone.
+        let old = if is_older { commands::diff(ctx, &comments.commit).unwrap_or_default() } else { String::new() };
+        Ok(Kept { comments: follow(comments, sha, &lines, &diff::lines(&old)), lines })
+    }
+}
+
+/// The comments in a file, or on stdin for `-`. Exit 2 if it holds none.
+pub fn read_file(ctx: &Context<'_>, file: &Path) -> Result<Comments> {
+    let shown = printable(&file.to_string_lossy());
+    let bytes = match file.as_os_str() == "-" {
+        true => ctx.ui.input()?,
+        false => fs::read(&ctx.env.cwd.join(file))?
+            .ok_or_else(|| Failure::malformed(format!("the file {shown} does not exist")))?,
+    };
+    let wrong = |why: String| {
+        Failure::malformed(format!("{shown}: {why}"))
+            .hint("a comment is `{\"path\": \"a.rs\", \"line\": 12, \"text\": \"...\"}`; give a list of them")
+    };
+    let comments = Comments::parse(&bytes).map_err(wrong)?;
+    if comments.comments.is_empty() {
+        return Err(wrong("it holds no comment".into()));
+    }
+    Ok(comments)
+}
+
+/// The comments that a person adds to the diff of the work in an editor.
+pub fn ask(ctx: &Context<'_>, worker: &Worker) -> Result<Comments> {
+    let sha = require_review(worker)?;
+    let lines = diff::lines(&commands::diff(ctx, sha)?);
+    let head = format!("# Add lines that begin with `{MARK}` below a line: comments about it.\n");
+    let text: String = lines.iter().map(|line| shown(line) + "\n").collect();
+    let said = edited(&editor::edit(ctx.env, &(head + &text))?, &lines).map_err(|(at, why)| {
+        Failure::malformed(format!("line {at} of what was edited: {why}")).hint("change nothing else; nothing was sent")
+    })?;
+    if said.is_empty() {
+        return Err(failure::WRONG_STATE
+            .failure("no comment was written, so nothing was sent")
+            .hint(format!("begin lines with `{MARK}` below the lines that they are about")));
+    }
+    Ok(Comments { v: 1, commit: sha.to_owned(), comments: said })
+}
+
+/// The text that is sent for these comments. Exit 2 if the work lacks the line of one that was written on it.
+pub fn text(ctx: &Context<'_>, worker: &Worker, mut given: Comments) -> Result<String> {
+    let sha = require_review(worker)?.to_owned();
+    if given.commit.is_empty() {
+        given.commit.clone_from(&sha);
+    }
+    let Kept { comments, lines } = Kept::of(ctx, worker, given)?;
+    let is_lost = |comment: &&Comment| comment.stale.is_none() && find(&lines, comment).is_none();
+    match comments.comments.iter().find(is_lost) {
+        Some(lost) => Err(lacking(worker, lost)),
+        None => Ok(message(&comments, &lines)),
+    }
+}
+
+/// Takes comments that were sent out of those that are kept.
+pub fn forget(ctx: &Context<'_>, worker: &str, sent: &[Comment]) -> Result<()> {
+    let is_sent = |kept: &Comment| {
+        sent.iter().any(|sent| (&sent.path, &sent.text, &sent.at) == (&kept.path, &kept.text, &kept.at))
+    };
+    if Comments::load(&ctx.root.path, worker)?.comments.iter().any(is_sent) {
+        Comments::update(&ctx.root.path, worker, |kept| {
+            kept.comments.retain(|comment| !is_sent(comment));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// The comments as an answer has them, for whoever shows them beside the diff.
+pub fn answer(ctx: &Context<'_>, worker: &Worker) -> Result<Value> {
+    let kept = Comments::load(&ctx.root.path, &worker.name)?;
+    let kept = if kept.comments.is_empty() { kept } else { Kept::of(ctx, worker, kept)?.comments };
+    Ok(serde_json::to_value(kept.comments).unwrap_or_default())
+}
