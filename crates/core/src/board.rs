@@ -169,7 +169,8 @@ pub fn painted(line: &str, standing: Standing, has_colors: bool) -> String {
     paint(line, standing.style(), Screen { width: 0, height: 0, has_colors })
 }
 
-fn age(seconds: i64) -> String {
+/// How long ago something was, in one word.
+pub fn age(seconds: i64) -> String {
     match seconds.max(0) {
         seconds @ 0..60 => format!("{seconds}s"),
         seconds @ 60..3_600 => format!("{}m", seconds / 60),

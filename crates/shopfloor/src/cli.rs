@@ -7,7 +7,9 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
 use crate::commands::worker_commands::Words;
-use crate::commands::{PASSED_ON, doctor, go, new, rm, setup, shell_init, skills, status, teardown, worker_commands};
+use crate::commands::{
+    PASSED_ON, desk, doctor, go, jump, new, rm, setup, shell_init, skills, status, teardown, worker_commands,
+};
 
 /// Set up a repository for coding agents, and see at one glance what they do
 ///
@@ -38,6 +40,8 @@ pub enum Command {
     Adopt(Words),
     #[command(visible_alias = "ls")]
     Status(status::Args),
+    Desk(desk::Args),
+    Jump(jump::Args),
     #[command(alias = "open")]
     Go(go::Args),
     /// Attach your terminal to an agent's: NAME
@@ -71,10 +75,12 @@ pub enum Command {
     /// With --pin it counts as reviewed without a terminal, too.
     #[command(alias = "diff", after_help = "Example:\n  shopfloor review feature-a")]
     Review(Words),
-    /// Send reviewed work back with the changes you want: [NAME] TEXT, or NAME --from-request [--all-authors] [--yes]
+    /// Send reviewed work back with the changes you want: [NAME] TEXT, or NAME with --edit, --comments FILE or
+    /// --from-request
     ///
-    /// Without NAME it goes to the agent that was reviewed last. With --from-request, it is what reviewers of its request say
-    /// in threads that are not resolved.
+    /// Without NAME it goes to the agent that was reviewed last. With --edit it is what you add to the diff in your editor, in
+    /// lines that begin with `#:`; with --comments, comments at lines, in a file of JSON. With --from-request [--all-authors]
+    /// [--yes] it is what reviewers of its request say in threads that are not resolved.
     #[command(alias = "reject", after_help = "Example:\n  shopfloor back feature-a 'Handle errors of the API call'")]
     Back(Words),
     /// Land an agent's work: [NAME] [--message TEXT] [--land squash|commits] [--force] [--no-check] [--push]

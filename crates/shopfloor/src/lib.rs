@@ -7,7 +7,7 @@
 //! - `apply`: runs the steps of a set-up, and takes them back
 //! - `plan`: which steps a repository needs, and what the rows of `status` say
 //! - `facts`: what is there, and what the tools answer
-//! - nouns: `setup_log`, `step`, `skill`, `tool`
+//! - nouns: `ansi`, `screen` (the terminal of the desk), `setup_log`, `step`, `skill`, `tool`
 
 mod cli;
 mod commands;
@@ -16,6 +16,8 @@ mod apply;
 mod facts;
 mod plan;
 
+mod ansi;
+mod screen;
 mod setup_log;
 mod skill;
 mod step;
@@ -86,6 +88,8 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         }
         Command::Setup(args) => commands::setup::run(ui, env, &args),
         Command::Teardown(args) => commands::teardown::run(ui, env, &args),
+        Command::Desk(args) => commands::desk::run(ui, env, common, &args),
+        Command::Jump(args) => commands::jump::run(ui, env, common, &args),
         Command::Status(args) => commands::status::run(ui, env, &args),
         Command::Doctor(args) => commands::doctor::run(ui, env, args),
         Command::New(args) => commands::new::run(ui, env, common, &args),

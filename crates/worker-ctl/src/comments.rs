@@ -37,7 +37,7 @@ pub struct Comment {
     #[serde(default)]
     pub at: String,
     /// The commit on which it was written, if that line is not in the work any more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub stale: Option<String>,
 }
 

@@ -132,6 +132,11 @@ pub fn shell(env: &Env, line: &str) -> Result<Cmd> {
     Ok(cmd.arg("-c").arg(line))
 }
 
+/// Stops us and the group of processes that we are in, as Ctrl-Z does, until the shell lets us go on.
+pub fn stop_by_terminal() {
+    let _ = rustix::process::kill_current_process_group(Signal::TSTP);
+}
+
 /// Where `name` lies on the `PATH` of `env`. Resolved once and passed on as an absolute path:
 /// spawning by name costs a slow fork (duct) and would trust the child's directory.
 pub fn find(env: &Env, name: &str) -> Option<PathBuf> {

@@ -1,7 +1,9 @@
 //! One file per subcommand.
 
+pub mod desk;
 pub mod doctor;
 pub mod go;
+pub mod jump;
 pub mod new;
 mod new_from_forge;
 pub mod rm;

@@ -327,19 +327,24 @@ pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exi
 
 /// `back`: sends reviewed work back. A name alone is no text.
 pub fn back(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
-    const OPTIONS: &str = "--force --from-request --all-authors";
+    const OPTIONS: &str = "--force --from-request --all-authors --edit --comments";
     let verb = Verb { name: "back", command: "reject", whom: Whom::One, options: OPTIONS, adopts: Adopts::None };
     refuse_unknown(verb, words)?;
     let is_option = |word: &String| {
         ["--yes", "--json", "-n", "--dry-run"].contains(&word.as_str())
             || OPTIONS.split(' ').any(|option| option == word)
     };
-    let (options, texts): (Vec<String>, Vec<String>) = words.iter().cloned().partition(is_option);
+    // The file of comments is the word behind.
+    let file = words.iter().position(|word| word == "--comments").filter(|at| at + 1 < words.len());
+    let comments = file.map_or(Vec::new(), |at| words[at..at + 2].to_vec());
+    let rest = words.iter().enumerate().filter(|(at, _)| file.is_none_or(|file| *at != file && *at != file + 1));
+    let (options, texts): (Vec<String>, Vec<String>) = rest.map(|(_, word)| word.clone()).partition(is_option);
     let is_request = options.iter().any(|option| option == "--from-request");
+    let has_text = is_request || file.is_some() || options.iter().any(|option| option == "--edit");
     let passed = options.iter().filter(|option| is_request || *option != "--yes").cloned();
-    let mut all: Vec<String> = std::iter::once("reject".to_owned()).chain(passed).collect();
+    let mut all: Vec<String> = std::iter::once("reject".to_owned()).chain(comments).chain(passed).collect();
     match &texts[..] {
-        [name] if is_request => all.push(worker(ui, env, require(&here(env)?, name)?, false)?),
+        [name] if has_text => all.push(worker(ui, env, require(&here(env)?, name)?, false)?),
         [] => return Err(Failure::usage("the agent is missing").hint("name one: `shopfloor status` lists them")),
         [only] if !named(&here(env)?, only).is_empty() => {
             return Err(Failure::usage(format!("what is {} to change?", printable(only)))

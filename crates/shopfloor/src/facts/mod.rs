@@ -1,5 +1,6 @@
 //! What is there, and what the tools answer.
 
+pub mod desk_feed;
 pub mod overview;
 pub mod remains;
 pub mod repository;

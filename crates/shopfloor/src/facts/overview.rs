@@ -1,5 +1,8 @@
 //! What the five tools say about the worktrees. One process for each tool, however many worktrees there are.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::env::Env;
@@ -10,15 +13,27 @@ use shopfloor_core::proc::map_parallel;
 use super::run_tool::ask;
 
 /// The answers.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Overview {
     pub agents: Vec<Value>,
     pub workers: Vec<Value>,
+    /// What worker-ctl says of its root, if there is one.
+    pub floor: Option<Floor>,
     pub overlay: Vec<Value>,
     pub sweatfiles: Vec<Value>,
     pub ledger: Option<LedgerState>,
     /// Why a tool has nothing to say, where it should.
     pub problems: Vec<String>,
+}
+
+/// A root of worker-ctl.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Floor {
+    pub root: PathBuf,
+    /// Whether an `up` runs.
+    pub is_up: bool,
+    /// How many tasks wait for a worker.
+    pub queue: u64,
 }
 
 /// The state of the ledger in the main checkout.
@@ -31,6 +46,12 @@ pub struct LedgerState {
 /// Where agents and workers are, and nothing else.
 pub fn places(env: &Env) -> Result<Overview> {
     read_these(env, &[&["worktree-spawn", "list"], &["worker-ctl", "status"]])
+}
+
+/// What worker-ctl says of its workers now, in place of what it said before.
+pub fn with_workers(env: &Env, before: Overview) -> Result<Overview> {
+    let Overview { workers, floor, problems, .. } = read_these(env, &[&["worker-ctl", "status", "--stat"]])?;
+    Ok(Overview { workers, floor, problems, ..before })
 }
 
 /// Whether a worktree has neither a commit that has not landed nor a change.
@@ -64,9 +85,9 @@ pub fn read(env: &Env) -> Result<Overview> {
 
 fn read_these(env: &Env, questions: &[&[&str]]) -> Result<Overview> {
     let answers = map_parallel(questions, |words| ask(env, words));
-    let (mut problems, mut records) = (Vec::new(), Vec::new());
+    let (mut problems, mut records) = (Vec::new(), BTreeMap::new());
     for (words, answer) in questions.iter().zip(answers) {
-        records.push(match answer {
+        let told = match answer {
             // A repository without workers has no root.
             Ok(answer) if answer.is_unused() => Vec::new(),
             Ok(answer) => {
@@ -77,16 +98,21 @@ fn read_these(env: &Env, questions: &[&[&str]]) -> Result<Overview> {
                 problems.push(failure.to_string());
                 Vec::new()
             }
-        });
+        };
+        records.insert(words[0], told);
     }
-    let mut next = records.into_iter();
-    let mut take = || next.next().unwrap_or_default();
-    let (agents, workers, overlay, sweatfiles, ledger) = (take(), take(), take(), take(), take());
+    let mut take = |tool: &str| records.remove(tool).unwrap_or_default();
+    let (agents, workers, overlay) = (take("worktree-spawn"), take("worker-ctl"), take("overlay-sync"));
+    let (sweatfiles, ledger) = (take("sweatfile-apply"), take("ledger-synth"));
+    let floor = workers.iter().find_map(|record| {
+        let (root, queue) = (PathBuf::from(record["root"].as_str()?), record["queue"].as_u64().unwrap_or(0));
+        Some(Floor { root, is_up: record["daemon"] == "running", queue })
+    });
     let workers = workers.into_iter().filter_map(|record| record.get("workers")?.as_array().cloned()).flatten();
     let ledger = ledger.iter().find(|record| record.get("fresh").is_some()).map(|record| LedgerState {
         fresh: record["fresh"] == true,
         event_count: record["event_count"].as_u64().unwrap_or(0),
     });
     let workers: Vec<Value> = workers.collect();
-    Ok(Overview { agents, workers, overlay, sweatfiles, ledger, problems })
+    Ok(Overview { agents, workers, floor, overlay, sweatfiles, ledger, problems })
 }

@@ -56,7 +56,12 @@ pub fn command(env: &Env, words: &[String]) -> Result<Cmd> {
 /// Asks a tool for JSON.
 pub fn ask(env: &Env, words: &[&str]) -> Result<Answer> {
     let words: Vec<String> = words.iter().copied().chain(["--json"]).map(str::to_owned).collect();
-    let output = command(env, &words)?.capture()?;
+    answer_of(command(env, &words)?)
+}
+
+/// What a command answers in JSON.
+pub fn answer_of(cmd: Cmd) -> Result<Answer> {
+    let output = cmd.capture()?;
     let lines = output.stdout.split(|byte| *byte == b'\n');
     let records: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let message = |record: &Value| record.pointer("/error/message")?.as_str().map(str::to_owned);

@@ -63,14 +63,20 @@ pub struct Row {
     /// What a person reads on the board, of a worker's record.
     #[serde(skip)]
     pub told: Told,
+    /// The id of the agent that made it.
+    #[serde(skip)]
+    pub parent: Option<String>,
+    /// The worker's record.
+    #[serde(skip)]
+    pub record: Value,
 }
 
 /// What worker-ctl says of a worker for a person.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
-    need: Option<Need>,
-    since: Option<i64>,
-    text: String,
+    pub need: Option<Need>,
+    pub since: Option<i64>,
+    pub text: String,
 }
 
 /// Makes the rows: worktree-spawn's agents in its order, then the workers in other places. Where an agent is a worker too,
@@ -86,15 +92,13 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
         match &mut there[..] {
             [row] => {
                 // A worktree that a person made is called like its branch until it has a worker.
-                let name = if row.kind == "root" || !row.is_known { worker.name } else { row.name.clone() };
-                let Row {
-                    worker, branch, task, activity, waits_for, alive, ahead, behind, told, request, landed, ..
-                } = worker;
-                let counts = (ahead.or(row.ahead), behind.or(row.behind));
-                let merged =
-                    Row { name, worker, branch, task, activity, waits_for, alive, told, ..std::mem::take(*row) };
-                **row = Row { request, landed, ..merged };
-                (row.ahead, row.behind) = counts;
+                let name = if row.kind == "root" || !row.is_known { worker.name.clone() } else { row.name.clone() };
+                let own = std::mem::take(*row);
+                let Row { id, kind, is_main, is_known, is_as_made, agent, dirty, pending, parent, .. } = own;
+                let stat = own.stat.or(worker.stat);
+                let (ahead, behind) = (worker.ahead.or(own.ahead), worker.behind.or(own.behind));
+                let counts = Row { stat, ahead, behind, dirty, pending, ..worker };
+                **row = Row { name, id, kind, is_main, is_known, is_as_made, agent, parent, ..counts };
             }
             _ => rows.push(worker),
         }
@@ -130,6 +134,7 @@ fn agent_row(record: &Value) -> Row {
         waits_for: is_bad.then_some("look"),
         dirty: record["dirty"].as_bool(),
         pending: record["pending"].as_u64().unwrap_or(0),
+        parent: text(record, "parent"),
         is_main: record["id"] == "root",
         // Whoever made a worktree by hand gave it no name, and an agent can.
         is_known: record["managed"] == true || record["id"] == record["branch"],
@@ -172,6 +177,7 @@ fn worker_row(record: &Value) -> Row {
         told,
         request: Some(record["request"].clone()).filter(|request| request.is_object()),
         landed: text(record, "landed"),
+        record: record.clone(),
         ..row(record)
     }
 }
@@ -369,6 +375,7 @@ mod tests {
         let agent = |id: &str, name: &str, path: &str| json!({ "id": id, "name": name, "kind": "subtree", "worktree": path, "branch": id, "alive": "up", "pending": 2 });
         Overview {
             agents: vec![agent("main.a", "a", "/app/a"), agent("main.b", "b", "/app/b"), agent("x.b", "b", "/app/c")],
+            floor: None,
             workers: vec![json!({ "name": "adam", "id": "adam", "status": "needs_review", "task": "needs_review",
                 "activity": "rests", "needs": "needs_review", "worktree": "/w/adam", "branch": "worker/adam", "alive": "up" })],
             overlay: vec![

@@ -25,6 +25,10 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
         "git runs hooks from a directory of the checkout, so none is installed: run `sweatfile-apply` in new worktrees";
     note(found.is_private && found.has_hooks_in_checkout, tracked);
     note(
+        found.has_tmux,
+        "one key of your tmux for whoever waits, in ~/.tmux.conf: `bind-key J new-window -n agent 'shopfloor jump --next'`",
+    );
+    note(
         found.agents.is_empty(),
         "no agent program is on the PATH that is known here: claude, codex, gemini, aider or opencode",
     );

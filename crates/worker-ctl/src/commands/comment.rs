@@ -11,7 +11,7 @@ use shopfloor_core::fs;
 use shopfloor_core::time::render;
 use shopfloor_core::ui::printable;
 
-use crate::commands::{self, about, joined};
+use crate::commands::{self, about};
 use crate::comments::{Comment, Comments, Side};
 use crate::context::Context;
 use crate::failure;
@@ -86,8 +86,8 @@ fn change(ctx: &Context<'_>, worker: &Worker, change: impl FnOnce(&mut Comments)
 
 fn print(ctx: &Context<'_>, worker: &Worker, kept: &Comments) -> Result<Exit> {
     if ctx.ui.is_json() {
-        let kept = serde_json::to_value(kept).unwrap_or_default();
-        ctx.ui.json(&joined(about(&worker.name, json!({})), kept));
+        let keys = json!({ "commit": kept.commit, "comments": kept.comments });
+        ctx.ui.json(&about(&worker.name, keys));
         return Ok(Exit::Done);
     }
     for comment in &kept.comments {

@@ -222,20 +222,22 @@ fn what(standing: Standing, worker: &Worker) -> String {
 /// The answer with `--json`, if `counts`, with what the workers of the clone have changed.
 fn answer(ctx: &Context<'_>, seen: &SeenState, counts: bool) -> Result<Value> {
     let state = &seen.state;
-    // Of worktrees of the person's own repository worktree-spawn tells it.
-    let counts = counts && state.workers.values().any(|worker| worker.adopted.is_none());
-    let distances = counts.then(|| ctx.clone.git.ahead_behind(&ctx.clone.common, &ctx.clone.base())).transpose()?;
+    let has_clone = state.workers.values().any(|worker| worker.adopted.is_none());
+    let distances =
+        (counts && has_clone).then(|| ctx.clone.git.ahead_behind(&ctx.clone.common, &ctx.clone.base())).transpose()?;
     let row = |worker: &Worker| -> Result<Value> {
-        let changes = match (&distances, &worker.adopted) {
-            (Some(distances), None) => changes(&ctx.clone, worker, distances.get(&worker.branch))?,
-            _ => json!({}),
+        let changes = match &worker.adopted {
+            None => distances.as_ref().map(|all| changes(&ctx.clone, worker, all.get(&worker.branch))),
+            // How far its branch is, worktree-spawn tells.
+            Some(_) => counts.then(|| changes(&ctx.of(worker)?.repo, worker, None)),
         };
+        let changes = changes.transpose()?.unwrap_or(json!({}));
         Ok(row(ctx, seen, worker, changes))
     };
     let workers = state.workers.values().map(row).collect::<Result<Vec<_>>>()?;
     let daemon = if up_lock::is_running(&ctx.root.path)? { "running" } else { "stopped" };
-    Ok(json!({ "v": 1, "workers": workers, "daemon": daemon, "tmux_socket": state.tmux_socket,
-        "queue": state.queue.waiting.len() }))
+    Ok(json!({ "v": 1, "workers": workers, "daemon": daemon, "root": ctx.root.path.to_string_lossy(),
+        "tmux_socket": state.tmux_socket, "queue": state.queue.waiting.len() }))
 }
 
 /// What the branch of a worker has that the one on which its work lands lacks, as far as it is known.

@@ -1,6 +1,7 @@
 //! shopfloor, the front door, as its user meets it.
 
 mod daily;
+mod desk;
 mod first_day;
 mod requests;
 mod setup;

@@ -305,6 +305,8 @@ fn work(day: &mut Day, floor: &Floor<'_>, forge: Option<&Forge>) {
     day.run_with(root, "worker-ctl add --worktree", &[feat.to_str().unwrap()]);
     floor.ctl(&["nuke", "feat", "--yes"]).exit(0).any_out();
     day.run(root, "worker-ctl review adam");
+    day.run_with(root, "worker-ctl comment adam", &["a.txt:1", "Say why."]);
+    day.run(&floor.app, "shopfloor jump --name");
     day.run_with(root, "worker-ctl reject", &["COMMIT a.txt b Write a better"]);
     floor.until("adam", "needs_review");
     day.run(root, "worker-ctl rebase adam");

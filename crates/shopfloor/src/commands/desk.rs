@@ -1,0 +1,324 @@
+//! `desk`: one screen for the day.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use shopfloor_core::args::{Color, Common};
+use shopfloor_core::editor;
+use shopfloor_core::env::{Env, FRONT};
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::proc;
+use shopfloor_core::ui::Ui;
+
+use crate::facts::desk_feed::{self, Ended, News, Page, PageKind, Site, Wanted};
+use crate::facts::run_tool::command;
+use crate::facts::{overview, repository};
+use crate::plan::desk::frame::{frame, places};
+use crate::plan::desk::{Desk, Effect, SiteView, What};
+use crate::screen::{self, Input, Screen};
+
+/// How long nothing may happen before ages are drawn anew.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How long the keyboard is waited for before it is looked whether another program has it.
+const WAIT: Duration = Duration::from_millis(100);
+
+/// The signal of a terminal that is closed.
+const HANGUP: i32 = 1;
+
+/// Show all agents on one screen, who waits for you first, and review, answer and land from there
+///
+/// Each key runs a command that you could type, which stands at the bottom right; `?` shows the keys. Leaving the desk ends
+/// no agent.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  shopfloor desk\n  shopfloor desk --print 120x40 --page diff")]
+pub struct Args {
+    /// Show the agents of all roots on your list, a group for each repository
+    #[arg(long)]
+    pub all_roots: bool,
+    /// Print one frame of this size, and end [default: the size of the terminal, else 80x24]
+    #[arg(long, value_name = "COLSxROWS", num_args = 0..=1, default_missing_value = "")]
+    pub print: Option<String>,
+    /// The page of the lower half
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub page: PageName,
+}
+
+/// The pages of the lower half.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum PageName {
+    Terminal,
+    Diff,
+    Task,
+    Log,
+}
+
+pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
+    if ui.is_json() {
+        return Err(Failure::usage("the desk is for people, so it has no JSON").hint("use `shopfloor status --json`"));
+    }
+    let sites = match args.all_roots {
+        true => desk_feed::all_sites(env)?,
+        false => {
+            let dir = repository::find_near(env)?.main;
+            vec![Site { env: env.at(&dir)?, dir }]
+        }
+    };
+    if sites.is_empty() {
+        return Err(Failure::new(Exit::Bad, "not_initialised", "no root is on your list")
+            .hint("`shopfloor setup` prepares a repository"));
+    }
+    let name = |site: &Site| site.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let views = sites.iter().map(|site| SiteView { name: name(site), ..SiteView::default() }).collect();
+    let kind = match args.page {
+        PageName::Terminal => PageKind::Terminal,
+        PageName::Diff => PageKind::Diff,
+        PageName::Task => PageKind::Task,
+        PageName::Log => PageKind::Log,
+    };
+    let desk = Desk { sites: views, kind, has_preview: true, now: env.later().now, ..Desk::default() };
+    if let Some(size) = &args.print {
+        return print(ui, env, common, (desk, &sites), size);
+    }
+    if !ui.can_ask() || !env.stdout_is_terminal {
+        return Err(Failure::usage("the desk needs a terminal")
+            .hint("print one frame with `shopfloor desk --print`, or use `shopfloor status`"));
+    }
+    let (news, heard) = mpsc::channel();
+    let keyboard = Keyboard::listen(news.clone());
+    let signals = news.clone();
+    proc::handle_signals(move |signal| signals.send(News::Over(signal)).is_ok());
+    for (at, site) in sites.iter().cloned().enumerate() {
+        let news = news.clone();
+        thread::spawn(move || desk_feed::watch(at, site, &news));
+    }
+    let (wanted, asked) = mpsc::channel();
+    let (pages, of) = (news.clone(), sites.clone());
+    thread::spawn(move || desk_feed::read_pages(&of, &asked, &pages));
+    let screen = Screen::enter(ui.has_colors()).map_err(unusable)?;
+    let mut open = Open { desk, sites, screen, keyboard, news, wanted, last: None, is_dry: common.dry_run };
+    let signal = open.serve(&heard)?;
+    drop(open);
+    Ok(if signal == 0 { Exit::Done } else { Exit::Signal(u8::try_from(signal).unwrap_or(0)) })
+}
+
+fn unusable(error: std::io::Error) -> Failure {
+    Failure::failed("the terminal cannot be used").because(error)
+}
+
+/// Prints one frame.
+fn print(ui: &Ui, env: &Env, common: &Common, (mut desk, sites): (Desk, &[Site]), size: &str) -> Result<Exit> {
+    let size = match size {
+        "" => ui.size().map_or((80, 24), |(width, height)| (whole(width), whole(height))),
+        size => {
+            size.split_once('x').and_then(|(width, height)| Some((side(width)?, side(height)?))).ok_or_else(|| {
+                Failure::usage(format!("`{size}` is no size"))
+                    .hint("give columns and rows: `--print 120x40`, up to 999x999")
+            })?
+        }
+    };
+    for (at, site) in sites.iter().enumerate() {
+        let name = desk.sites[at].name.clone();
+        desk.set_site(at, SiteView::new(name, desk_feed::commit(site), &overview::read(&site.env)?));
+    }
+    if let Some(page) = desk.wanted() {
+        let content = desk_feed::content(&sites[page.site].env, &page);
+        let Wanted { worktree, kind, .. } = page;
+        desk.set_page(Page { worktree, kind, content });
+    }
+    desk.now = env.later().now;
+    let has_colors = matches!(common.color, Color::Always);
+    screen::text(&frame(&desk, size).0, has_colors).iter().for_each(|line| ui.line(line));
+    Ok(Exit::Done)
+}
+
+fn whole(size: usize) -> u16 {
+    u16::try_from(size).unwrap_or(u16::MAX)
+}
+
+fn side(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|side| (1..=999).contains(side))
+}
+
+/// The thread that reads the keyboard, and what keeps it from doing so while another program has the terminal.
+struct Keyboard {
+    is_lent: Arc<AtomicBool>,
+    reads: Arc<Mutex<()>>,
+}
+
+impl Keyboard {
+    fn listen(news: Sender<News>) -> Keyboard {
+        let keyboard = Keyboard { is_lent: Arc::default(), reads: Arc::default() };
+        let (is_lent, reads) = (keyboard.is_lent.clone(), keyboard.reads.clone());
+        thread::spawn(move || {
+            loop {
+                if is_lent.load(Ordering::SeqCst) {
+                    thread::sleep(WAIT / 10);
+                    continue;
+                }
+                let _reads = reads.lock().unwrap_or_else(PoisonError::into_inner);
+                let said = match screen::read(WAIT) {
+                    Ok(None) => continue,
+                    Ok(Some(input)) => news.send(News::Input(input)),
+                    Err(_) => {
+                        let _ = news.send(News::Over(HANGUP));
+                        return;
+                    }
+                };
+                if said.is_err() {
+                    return;
+                }
+            }
+        });
+        keyboard
+    }
+
+    /// Nobody here reads it meanwhile.
+    fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.is_lent.store(true, Ordering::SeqCst);
+        let reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = work();
+        drop(reads);
+        self.is_lent.store(false, Ordering::SeqCst);
+        done
+    }
+}
+
+/// The desk on a terminal.
+struct Open {
+    desk: Desk,
+    sites: Vec<Site>,
+    screen: Screen,
+    keyboard: Keyboard,
+    news: Sender<News>,
+    wanted: Sender<Option<Wanted>>,
+    last: Option<Wanted>,
+    is_dry: bool,
+}
+
+impl Open {
+    /// Draws what is new until the end. Returns the signal that asked for it, or 0.
+    fn serve(&mut self, heard: &Receiver<News>) -> Result<i32> {
+        loop {
+            self.desk.now = self.sites[0].env.later().now;
+            let size = self.screen.size();
+            let (buffer, cursor) = frame(&self.desk, size);
+            self.screen.draw(buffer, cursor).map_err(unusable)?;
+            self.ask_for_page();
+            let first = match heard.recv_timeout(TICK) {
+                Ok(news) => Some(news),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+            };
+            for news in first.into_iter().chain(heard.try_iter()) {
+                let effects = match news {
+                    News::Over(signal) => return Ok(signal),
+                    News::Overview(site, overview, head) => {
+                        let name = self.desk.sites[site].name.clone();
+                        self.desk.set_site(site, SiteView::new(name, head, &overview));
+                        Vec::new()
+                    }
+                    News::Page(page) => {
+                        if self
+                            .last
+                            .as_ref()
+                            .is_some_and(|last| last.worktree == page.worktree && last.kind == page.kind)
+                        {
+                            self.desk.set_page(*page);
+                        }
+                        Vec::new()
+                    }
+                    News::Ended(ended) => {
+                        self.desk.end(&ended);
+                        Vec::new()
+                    }
+                    News::Input(input) => self.input(&input, size.1),
+                };
+                for effect in effects {
+                    if effect == Effect::Quit {
+                        return Ok(0);
+                    }
+                    self.carry_out(effect)?;
+                }
+            }
+        }
+    }
+
+    fn input(&mut self, input: &Input, height: u16) -> Vec<Effect> {
+        let at = places(&self.desk, height);
+        match *input {
+            Input::Click(_, y) if (at.list.0..at.list.1).contains(&y) => {
+                self.desk.click(at.first + usize::from(y - at.list.0));
+            }
+            Input::Wheel(y, is_up) if (at.page.0..at.page.1).contains(&y) => self.desk.wheel(is_up),
+            ref input => return self.desk.input(input),
+        }
+        Vec::new()
+    }
+
+    /// Asks for the page of the selected agent, if it is another one than before.
+    fn ask_for_page(&mut self) {
+        let wanted = self.desk.wanted();
+        if wanted != self.last {
+            self.last.clone_from(&wanted);
+            let _ = self.wanted.send(wanted);
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> Result<()> {
+        match effect {
+            Effect::Run { site, about, mut words, input } => {
+                let (env, news) = (self.sites[site].env.clone(), self.news.clone());
+                if self.is_dry {
+                    words.insert(1, "-n".into());
+                }
+                thread::spawn(move || {
+                    let answer = desk_feed::run(&env, &words, input);
+                    let _ = news.send(News::Ended(Box::new(Ended { words, about, answer })));
+                });
+            }
+            Effect::Attach { site, worker } => {
+                let words = ["worker-ctl", "attach", &worker].map(str::to_owned);
+                let cmd = command(&self.sites[site].env, &words)?.var(FRONT, "1");
+                let status = self.lend(|| cmd.foreground())??;
+                self.desk.said =
+                    (!status.success()).then(|| format!("attach ended with {status}: {worker} may not run"));
+            }
+            Effect::Edit { place, text } => {
+                let env = self.sites[0].env.clone();
+                match self.lend(|| editor::edit(&env, &text))? {
+                    Ok(text) => {
+                        let effect = self.desk.written(&What::Comment(place), text.trim_end().to_owned());
+                        effect.map_or(Ok(()), |effect| self.carry_out(effect))?;
+                    }
+                    Err(failure) => self.desk.said = Some(failure.to_string()),
+                }
+            }
+            Effect::Open(address) => {
+                let opener = ["xdg-open", "open"].iter().find_map(|name| proc::find(&self.sites[0].env, name));
+                self.desk.said = Some(address.clone());
+                if let Some(opener) = opener {
+                    let cmd = proc::Cmd::new(&opener, &self.sites[0].env).arg(address);
+                    thread::spawn(move || cmd.capture());
+                }
+            }
+            Effect::Suspend => self.lend(proc::stop_by_terminal)?,
+            Effect::Quit => {}
+        }
+        Ok(())
+    }
+
+    /// Gives the terminal to another program.
+    fn lend<T>(&mut self, work: impl FnOnce() -> T) -> Result<T> {
+        let Open { keyboard, screen, .. } = self;
+        keyboard.lend(|| {
+            screen.suspend();
+            let done = work();
+            screen.resume().map_err(unusable).map(|()| done)
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! `jump`: to the agent that has waited longest.
+
+use shopfloor_core::args::Common;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::commands::pass_on;
+use crate::commands::worker_commands::here;
+use crate::plan::rows::Row;
+
+/// Attach to the agent that has waited for you longest
+///
+/// Exits with 1 if nobody waits.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  shopfloor jump --next")]
+pub struct Args {
+    /// Go to the one after the agent that you jumped to last
+    #[arg(long)]
+    pub next: bool,
+    /// Print the name, and attach to nothing
+    #[arg(long)]
+    pub name: bool,
+}
+
+pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
+    let rows = here(env)?;
+    let mut waiting: Vec<&Row> = rows.iter().filter(|row| row.told.need.is_some()).collect();
+    waiting.sort_by_key(|row| (row.told.since, &row.name));
+    let file = env.state_home().map(|home| home.join("jump"));
+    let last = file.as_ref().map_or(Ok(None), |file| fs::read_own(file))?.unwrap_or_default();
+    let at = waiting.iter().position(|row| args.next && row.worktree.as_bytes() == last);
+    let next = at.map_or(0, |at| (at + 1) % waiting.len());
+    let Some(row) = waiting.get(next) else {
+        return Err(Failure::not_found("nobody waits for you").hint("`shopfloor status` shows all agents"));
+    };
+    if let Some(file) = file.filter(|_| !ui.is_dry()) {
+        fs::replace(&file, row.worktree.as_bytes(), Some(fs::PRIVATE))?;
+    }
+    let name = row.worker.clone().unwrap_or_else(|| row.name.clone());
+    if args.name {
+        match ui.is_json() {
+            true => ui.json(
+                &serde_json::json!({ "name": name, "id": row.id, "needs": row.told.need.map(|need| need.word()) }),
+            ),
+            false => ui.line(printable(&name)),
+        }
+        return Ok(Exit::Done);
+    }
+    pass_on(ui, env, common, "worker-ctl", ["attach".to_owned(), name].into())
+}

@@ -1,0 +1,209 @@
+//! The desk: what it shows, as values. Keys change them or ask for an effect; nothing here reads or runs anything.
+
+pub mod frame;
+pub mod keys;
+pub mod list;
+pub mod update;
+
+#[cfg(test)]
+mod keys_tests;
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use crate::facts::desk_feed::{Content, Menu, Page, PageKind, Review, Wanted};
+use crate::facts::overview::{Floor, Overview};
+use crate::plan::rows::{Row, rows};
+use shopfloor_core::diff::{DiffLine, LineKind};
+
+/// A repository on the desk.
+#[derive(Clone, Debug, Default)]
+pub struct SiteView {
+    pub name: String,
+    /// Its last commit.
+    pub head: String,
+    pub floor: Option<Floor>,
+    pub rows: Vec<Row>,
+    pub problems: Vec<String>,
+}
+
+impl SiteView {
+    pub fn new(name: String, head: String, overview: &Overview) -> SiteView {
+        let (floor, problems) = (overview.floor.clone(), overview.problems.clone());
+        SiteView { name, head, floor, rows: rows(overview), problems }
+    }
+}
+
+/// What the next key is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    #[default]
+    Browse,
+    /// A word that the rows must have.
+    Filter,
+    /// A text.
+    Write(What, String),
+    /// Whether to land the selected work.
+    Land,
+    Help,
+}
+
+/// What a text is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    Send,
+    Back,
+    /// A name, and a task.
+    New,
+    /// The place of a comment.
+    Comment(String),
+}
+
+/// Everything on the desk.
+#[derive(Clone, Debug, Default)]
+pub struct Desk {
+    pub sites: Vec<SiteView>,
+    pub now: jiff::Timestamp,
+    /// The worktree of the selected agent, or nothing for the line of the idle ones, and its repository.
+    pub selected: Option<(usize, String)>,
+    pub kind: PageKind,
+    pub has_preview: bool,
+    /// Whether keys move in the lower half.
+    pub is_inside: bool,
+    pub mode: Mode,
+    pub filter: String,
+    pub shows_idle: bool,
+    pub page: Option<Page>,
+    /// The row of the diff, or how many lines the page is turned back.
+    pub at: usize,
+    /// The first key of two.
+    pub pending: Option<char>,
+    /// What the last command said.
+    pub said: Option<String>,
+    /// The commands that run: about which worktree, and which one.
+    pub running: Vec<(Option<String>, String)>,
+    /// How often comments were changed.
+    pub changes: u64,
+    /// The comment that was deleted last: its place and its text.
+    pub deleted: Option<(String, String)>,
+    /// The menu that was answered last.
+    pub answered: Option<String>,
+}
+
+/// What a key asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// A command of ours, about this worktree, with this input.
+    Run {
+        site: usize,
+        about: Option<String>,
+        words: Vec<String>,
+        input: Option<String>,
+    },
+    /// The agent's terminal, until the person comes back.
+    Attach {
+        site: usize,
+        worker: String,
+    },
+    /// A text in the person's editor, as a comment at a place.
+    Edit {
+        place: String,
+        text: String,
+    },
+    /// An address in the person's browser.
+    Open(String),
+    Suspend,
+    Quit,
+}
+
+/// A row of the page with the diff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiffRow {
+    /// A comment whose line is gone.
+    Stale(usize),
+    /// A line of the diff.
+    Line(usize),
+    /// A line of a comment on the line above.
+    Comment(usize, String),
+}
+
+/// The rows of a diff with its comments.
+pub fn diff_rows(review: &Review) -> Vec<DiffRow> {
+    let lines = |at: usize| {
+        let text = review.comments[at]["text"].as_str().unwrap_or_default();
+        text.lines().map(move |line| DiffRow::Comment(at, line.to_owned()))
+    };
+    let is_stale = |at: &usize| review.comments[*at]["stale"].is_string();
+    let stale = (0..review.comments.len()).filter(is_stale);
+    let mut all: Vec<DiffRow> = stale.flat_map(|at| std::iter::once(DiffRow::Stale(at)).chain(lines(at))).collect();
+    let placed: Vec<(usize, usize)> = (0..review.comments.len())
+        .filter(|at| !is_stale(at))
+        .filter_map(|at| Some((review.lines.iter().rposition(|line| is_at(&review.comments[at], line))?, at)))
+        .collect();
+    for line in 0..review.lines.len() {
+        all.push(DiffRow::Line(line));
+        all.extend(placed.iter().filter(|(place, _)| *place == line).flat_map(|(_, at)| lines(*at)));
+    }
+    all
+}
+
+/// Whether a comment is about this line.
+fn is_at(comment: &Value, line: &DiffLine) -> bool {
+    let number = if comment["side"] == "old" { line.numbers.0 } else { line.numbers.1 };
+    comment["path"] == *line.path
+        && number.is_some()
+        && number == comment["line"].as_u64().and_then(|n| n.try_into().ok())
+}
+
+/// How `worker-ctl comment` names a line.
+fn place(line: &DiffLine) -> Option<String> {
+    let old = if line.kind == LineKind::Removed { "-" } else { "" };
+    line.number().map(|number| format!("{}:{old}{number}", line.path))
+}
+
+impl Desk {
+    /// The selected agent.
+    pub fn row(&self) -> Option<(usize, &Row)> {
+        let (site, worktree) = self.selected.as_ref()?;
+        let row = self.sites.get(*site)?.rows.iter().find(|row| row.worktree == *worktree)?;
+        Some((*site, row))
+    }
+
+    /// The page that is to be shown.
+    pub fn wanted(&self) -> Option<Wanted> {
+        let (site, row) = self.row().filter(|_| self.has_preview)?;
+        Some(Wanted {
+            site,
+            worktree: row.worktree.clone(),
+            worker: row.worker.clone(),
+            root: self.sites[site].floor.as_ref().map(|floor| floor.root.clone()),
+            kind: self.kind,
+            need: row.told.need,
+            version: (row.record["commit"].as_str().map(str::to_owned), self.changes),
+            record: row.record.clone(),
+        })
+    }
+
+    /// The page, if it is the selected agent's.
+    pub fn shown(&self) -> Option<&Page> {
+        let (_, row) = self.row()?;
+        self.page.as_ref().filter(|page| page.worktree == row.worktree && page.kind == self.kind)
+    }
+
+    /// The menu that is drawn and was not answered yet.
+    pub fn menu(&self) -> Option<&Menu> {
+        match &self.shown()?.content {
+            Content::Screen(_, menu) => menu.as_ref().filter(|menu| self.answered.as_ref() != Some(&menu.id)),
+            _ => None,
+        }
+    }
+
+    /// The diff on the page, if one is shown.
+    pub fn review(&self) -> Option<&Review> {
+        match &self.shown()?.content {
+            Content::Diff(review) => Some(review),
+            Content::Text(_) | Content::Screen(..) => None,
+        }
+    }
+}
