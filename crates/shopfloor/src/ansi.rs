@@ -5,25 +5,34 @@ use ratatui_core::style::{Color, Modifier, Style};
 /// A line in pieces.
 pub type StyledLine = Vec<(String, Style)>;
 
-/// The lines of a text whose only escape sequences set colours. A colour goes on over line ends.
+/// The lines of a screen. A colour goes on over line ends; sequences that set no colour are left out.
 pub fn lines(text: &str) -> Vec<StyledLine> {
     let mut style = Style::new();
     text.lines().map(|line| pieces(line, &mut style)).collect()
 }
 
 fn pieces(line: &str, style: &mut Style) -> StyledLine {
-    let mut parts = line.split("\u{1b}[");
-    let mut pieces = vec![(parts.next().unwrap_or_default().to_owned(), *style)];
+    let mut parts = line.split('\u{1b}');
+    let mut pieces = vec![(parts.next().unwrap_or_default(), *style)];
     for part in parts {
-        let (codes, text) = part.split_once('m').unwrap_or(("", part));
-        let mut codes = codes.split([';', ':']).map(|code| code.parse::<u8>().unwrap_or(0));
-        while let Some(code) = codes.next() {
-            *style = with(*style, code, &mut codes);
+        let is_end = |c: char| ('@'..='~').contains(&c);
+        let (sequence, text) = match part.strip_prefix('[') {
+            Some(rest) => rest.split_at(rest.find(is_end).map_or(rest.len(), |end| end + 1)),
+            // The address of a link; it ends in a bell, or in an escape and a backslash.
+            None => {
+                ("", part.split_once('\u{7}').map_or(part.strip_prefix('\\').unwrap_or_default(), |(_, text)| text))
+            }
+        };
+        if let Some(codes) = sequence.strip_suffix('m') {
+            let mut codes = codes.split([';', ':']).map(|code| code.parse::<u8>().unwrap_or(0));
+            while let Some(code) = codes.next() {
+                *style = with(*style, code, &mut codes);
+            }
         }
-        pieces.push((text.to_owned(), *style));
+        pieces.push((text, *style));
     }
-    pieces.retain(|(text, _)| !text.is_empty());
-    pieces
+    let shown = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
+    pieces.into_iter().map(|(text, style)| (shown(text), style)).filter(|(text, _)| !text.is_empty()).collect()
 }
 
 /// The style after a code, which may take more codes.
@@ -36,16 +45,12 @@ fn with(style: Style, code: u8, more: &mut impl Iterator<Item = u8>) -> Style {
         (7, Modifier::REVERSED),
         (9, Modifier::CROSSED_OUT),
     ];
-    if let Some((_, modifier)) = MODIFIERS.iter().find(|(set, _)| *set == code) {
-        return style.add_modifier(*modifier);
-    }
+    let modifier = |code: u8| MODIFIERS.iter().find(|(set, _)| *set == code).map(|(_, modifier)| *modifier);
     match code {
         0 => Style::new(),
+        1..=9 => modifier(code).map_or(style, |modifier| style.add_modifier(modifier)),
         22 => style.remove_modifier(Modifier::BOLD | Modifier::DIM),
-        23..=29 => match MODIFIERS.iter().find(|(set, _)| *set + 20 == code) {
-            Some((_, modifier)) => style.remove_modifier(*modifier),
-            None => style,
-        },
+        23..=29 => modifier(code - 20).map_or(style, |modifier| style.remove_modifier(modifier)),
         30..=37 => style.fg(Color::Indexed(code - 30)),
         40..=47 => style.bg(Color::Indexed(code - 40)),
         90..=97 => style.fg(Color::Indexed(code - 82)),
@@ -75,15 +80,19 @@ mod tests {
         let red = Style::new().fg(Color::Indexed(1));
         let read =
             lines("a\u{1b}[31;1mb\nc\u{1b}[22md\u{1b}[0me\u{1b}[38;5;200;48;2;1;2;3mf\u{1b}[mg\u{1b}[97mh\u{1b}[39m");
-        let text: Vec<_> =
-            read.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect::<String>()).collect();
-        assert_eq!(text, ["ab", "cdefgh"]);
+        let text = |read: &[StyledLine]| -> Vec<String> {
+            read.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect()).collect()
+        };
+        assert_eq!(text(&read), ["ab", "cdefgh"]);
         assert_eq!(read[0][1].1, red.add_modifier(Modifier::BOLD));
         assert_eq!(read[1][0].1, read[0][1].1);
         assert_eq!(read[1][1].1, red.remove_modifier(Modifier::BOLD | Modifier::DIM));
         assert_eq!(read[1][2].1, Style::new());
         assert_eq!(read[1][3].1, Style::new().fg(Color::Indexed(200)).bg(Color::Rgb(1, 2, 3)));
         assert_eq!((read[1][4].1, read[1][5].1.fg), (Style::new(), Some(Color::Indexed(15))));
-        assert_eq!(lines("\u{1b}[38m\u{1b}[").len(), 1);
+        // What a terminal would obey.
+        let hostile =
+            "a\u{1b}[2Jb\u{1b}]8;;http://x\u{7}c\u{1b}]0;t\u{1b}\\d\u{e}e\u{9b}2J\u{1b}[31\n\u{1b}[38m\u{1b}[\u{1b}";
+        assert_eq!(text(&lines(hostile)), ["abcde2J", ""]);
     }
 }

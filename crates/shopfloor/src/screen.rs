@@ -1,100 +1,31 @@
-//! The terminal of the desk: its keys, and what is drawn on it. Whatever ends the desk leaves it as it was.
+//! The terminal of the desk, and a frame as text. Whatever ends the desk leaves the terminal as it was.
 
 use std::io::{self, Write};
 use std::panic;
 
-use crossterm::event::{
-    self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, KeyCode, KeyEventKind,
-    KeyModifiers, MouseButton, MouseEventKind,
-};
+use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::style::{Attribute, Color as TermColor, Print, SetAttribute, SetBackgroundColor, SetForegroundColor};
 use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, queue};
-use ratatui_core::buffer::Buffer;
+use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::style::{Color, Modifier};
 use ratatui_core::text::Span;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// What a person does at the terminal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
-    Key(Key),
-    /// A text, at one go.
-    Paste(String),
-    /// A click into this column and row.
-    Click(u16, u16),
-    /// A turn of the wheel in this row, up or down.
-    Wheel(u16, bool),
-    Resize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
-    Char(char),
-    Ctrl(char),
-    Enter,
-    Esc,
-    Tab,
-    Backspace,
-    Up,
-    Down,
-    Left,
-    Right,
-    PageUp,
-    PageDown,
-    Home,
-    End,
-}
-
-/// Waits for a person for a short while. Fails when the terminal is gone.
-pub fn read(within: std::time::Duration) -> io::Result<Option<Input>> {
-    if !event::poll(within)? {
-        return Ok(None);
-    }
-    Ok(match event::read()? {
-        event::Event::Key(key) if key.kind != KeyEventKind::Release => named(key.code, key.modifiers).map(Input::Key),
-        event::Event::Paste(text) => Some(Input::Paste(text)),
-        event::Event::Resize(..) => Some(Input::Resize),
-        event::Event::Mouse(mouse) => match mouse.kind {
-            MouseEventKind::Down(MouseButton::Left) => Some(Input::Click(mouse.column, mouse.row)),
-            MouseEventKind::ScrollUp => Some(Input::Wheel(mouse.row, true)),
-            MouseEventKind::ScrollDown => Some(Input::Wheel(mouse.row, false)),
-            _ => None,
-        },
-        _ => None,
-    })
-}
-
-fn named(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
-    Some(match code {
-        KeyCode::Char(c) if modifiers.contains(KeyModifiers::CONTROL) => Key::Ctrl(c),
-        KeyCode::Char(c) => Key::Char(c),
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Esc,
-        KeyCode::Tab => Key::Tab,
-        KeyCode::Backspace => Key::Backspace,
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::Left => Key::Left,
-        KeyCode::Right => Key::Right,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
-        _ => return None,
-    })
+/// Waits for a person for a while. Returns whether the terminal is gone, of which nothing is to be read.
+pub fn is_gone(within: Timespec) -> bool {
+    let stdin = io::stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+    // A signal, as that of another size, ends it early.
+    let _ = poll(&mut polled, Some(&within));
+    polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
 /// Puts the terminal back as it was.
 fn restore() {
-    let _ = execute!(
-        io::stdout(),
-        SetAttribute(Attribute::Reset),
-        DisableBracketedPaste,
-        DisableMouseCapture,
-        LeaveAlternateScreen,
-        cursor::Show
-    );
+    let (mouse, reset) = (DisableMouseCapture, SetAttribute(Attribute::Reset));
+    let _ = execute!(io::stdout(), reset, DisableBracketedPaste, mouse, LeaveAlternateScreen, cursor::Show);
     let _ = terminal::disable_raw_mode();
 }
 
@@ -113,26 +44,21 @@ impl Screen {
             report(info);
         }));
         let mut screen = Screen { drawn: Buffer::empty(Rect::ZERO), has_colors };
-        screen.resume()?;
+        screen.take()?;
         Ok(screen)
     }
 
-    /// Takes the terminal again.
-    pub fn resume(&mut self) -> io::Result<()> {
+    fn take(&mut self) -> io::Result<()> {
         terminal::enable_raw_mode()?;
-        execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, cursor::Hide)?;
         self.drawn = Buffer::empty(Rect::ZERO);
-        Ok(())
+        execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, cursor::Hide)
     }
 
-    /// Gives it to another program.
-    pub fn suspend(&mut self) {
+    /// Gives the terminal to another program.
+    pub fn lend<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
         restore();
-    }
-
-    /// Its columns and rows.
-    pub fn size(&self) -> (u16, u16) {
-        terminal::size().unwrap_or((80, 24))
+        let done = work();
+        self.take().map(|()| done)
     }
 
     /// Draws what differs from what was drawn before.
@@ -144,18 +70,9 @@ impl Screen {
             self.drawn = Buffer::empty(frame.area);
         }
         for (x, y, cell) in self.drawn.diff(&frame) {
-            queue!(out, cursor::MoveTo(x, y), SetAttribute(Attribute::Reset))?;
-            for (modifier, attribute) in ATTRIBUTES {
-                if cell.modifier.contains(modifier) {
-                    queue!(out, SetAttribute(attribute))?;
-                }
-            }
-            if self.has_colors {
-                queue!(out, SetForegroundColor(color(cell.fg)), SetBackgroundColor(color(cell.bg)))?;
-            }
-            queue!(out, Print(cell.symbol()))?;
+            queue!(out, cursor::MoveTo(x, y))?;
+            put(&mut out, cell, self.has_colors)?;
         }
-        queue!(out, SetAttribute(Attribute::Reset))?;
         if let Some(Position { x, y }) = cursor {
             queue!(out, cursor::MoveTo(x, y), cursor::Show)?;
         }
@@ -170,66 +87,47 @@ impl Drop for Screen {
     }
 }
 
-const ATTRIBUTES: [(Modifier, Attribute); 6] = [
-    (Modifier::BOLD, Attribute::Bold),
-    (Modifier::DIM, Attribute::Dim),
-    (Modifier::ITALIC, Attribute::Italic),
-    (Modifier::UNDERLINED, Attribute::Underlined),
-    (Modifier::REVERSED, Attribute::Reverse),
-    (Modifier::CROSSED_OUT, Attribute::CrossedOut),
-];
+/// Writes a cell as it is shown.
+fn put(out: &mut impl Write, cell: &Cell, has_colors: bool) -> io::Result<()> {
+    const ATTRIBUTES: [(Modifier, Attribute); 6] = [
+        (Modifier::BOLD, Attribute::Bold),
+        (Modifier::DIM, Attribute::Dim),
+        (Modifier::ITALIC, Attribute::Italic),
+        (Modifier::UNDERLINED, Attribute::Underlined),
+        (Modifier::REVERSED, Attribute::Reverse),
+        (Modifier::CROSSED_OUT, Attribute::CrossedOut),
+    ];
+    queue!(out, SetAttribute(Attribute::Reset))?;
+    for (_, attribute) in ATTRIBUTES.iter().filter(|(modifier, _)| cell.modifier.contains(*modifier)) {
+        queue!(out, SetAttribute(*attribute))?;
+    }
+    if has_colors {
+        queue!(out, SetForegroundColor(color(cell.fg)), SetBackgroundColor(color(cell.bg)))?;
+    }
+    queue!(out, Print(cell.symbol()))
+}
 
+/// Ours and those of agents' terminals are numbers or parts of red, green and blue.
 fn color(color: Color) -> TermColor {
     match color {
-        Color::Reset => TermColor::Reset,
-        Color::Black => TermColor::Black,
-        Color::Red => TermColor::DarkRed,
-        Color::Green => TermColor::DarkGreen,
-        Color::Yellow => TermColor::DarkYellow,
-        Color::Blue => TermColor::DarkBlue,
-        Color::Magenta => TermColor::DarkMagenta,
-        Color::Cyan => TermColor::DarkCyan,
-        Color::Gray => TermColor::Grey,
-        Color::DarkGray => TermColor::DarkGrey,
-        Color::LightRed => TermColor::Red,
-        Color::LightGreen => TermColor::Green,
-        Color::LightYellow => TermColor::Yellow,
-        Color::LightBlue => TermColor::Blue,
-        Color::LightMagenta => TermColor::Magenta,
-        Color::LightCyan => TermColor::Cyan,
-        Color::White => TermColor::White,
         Color::Rgb(r, g, b) => TermColor::Rgb { r, g, b },
         Color::Indexed(index) => TermColor::AnsiValue(index),
+        _ => TermColor::Reset,
     }
 }
 
-/// The rows of a frame as text, with colours as escape sequences on request.
+/// The rows of a frame as text, with escape sequences for colours on request.
 pub fn text(frame: &Buffer, has_colors: bool) -> Vec<String> {
-    let width = frame.area.width;
     let row = |y: u16| {
-        let (mut row, mut x, mut style) = (String::new(), 0, String::new());
-        while x < width {
+        let (mut row, mut x) = (Vec::new(), 0);
+        while x < frame.area.width {
             let cell = &frame[(x, y)];
-            let now = if has_colors { sequence(cell.fg, cell.bg, cell.modifier) } else { String::new() };
-            if now != style {
-                row += &now;
-                style = now;
-            }
-            row += cell.symbol();
+            let _ = if has_colors { put(&mut row, cell, true) } else { row.write_all(cell.symbol().as_bytes()) };
+            // A wide letter hides the cell behind it.
             x += u16::try_from(Span::raw(cell.symbol()).width()).unwrap_or(1).max(1);
         }
-        let end = if has_colors { "\u{1b}[0m" } else { "" };
-        if has_colors { row + end } else { row.trim_end().to_owned() }
+        let row = String::from_utf8_lossy(&row);
+        if has_colors { format!("{row}\u{1b}[0m") } else { row.trim_end().to_owned() }
     };
     (0..frame.area.height).map(row).collect()
-}
-
-fn sequence(fg: Color, bg: Color, modifier: Modifier) -> String {
-    let mut bytes = Vec::new();
-    let _ = queue!(bytes, SetAttribute(Attribute::Reset));
-    for (_, attribute) in ATTRIBUTES.iter().filter(|(has, _)| modifier.contains(*has)) {
-        let _ = queue!(bytes, SetAttribute(*attribute));
-    }
-    let _ = queue!(bytes, SetForegroundColor(color(fg)), SetBackgroundColor(color(bg)));
-    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,12 +1,12 @@
 //! `desk`: one screen for the day.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-use clap::ValueEnum;
+use crossterm::event::{self, Event, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::terminal;
+use rustix::event::Timespec;
 use shopfloor_core::args::{Color, Common};
 use shopfloor_core::editor;
 use shopfloor_core::env::{Env, FRONT};
@@ -18,14 +18,11 @@ use crate::facts::desk_feed::{self, Ended, News, Page, PageKind, Site, Wanted};
 use crate::facts::run_tool::command;
 use crate::facts::{overview, repository};
 use crate::plan::desk::frame::{frame, places};
-use crate::plan::desk::{Desk, Effect, SiteView, What};
-use crate::screen::{self, Input, Screen};
+use crate::plan::desk::{Desk, Effect, SiteView, Target, What};
+use crate::screen::{self, Screen};
 
-/// How long nothing may happen before ages are drawn anew.
-const TICK: Duration = Duration::from_secs(1);
-
-/// How long the keyboard is waited for before it is looked whether another program has it.
-const WAIT: Duration = Duration::from_millis(100);
+/// How long the keyboard is waited for before it is looked for news.
+const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// The signal of a terminal that is closed.
 const HANGUP: i32 = 1;
@@ -45,16 +42,7 @@ pub struct Args {
     pub print: Option<String>,
     /// The page of the lower half
     #[arg(long, value_enum, default_value = "terminal")]
-    pub page: PageName,
-}
-
-/// The pages of the lower half.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum PageName {
-    Terminal,
-    Diff,
-    Task,
-    Log,
+    pub page: PageKind,
 }
 
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
@@ -74,13 +62,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     }
     let name = |site: &Site| site.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let views = sites.iter().map(|site| SiteView { name: name(site), ..SiteView::default() }).collect();
-    let kind = match args.page {
-        PageName::Terminal => PageKind::Terminal,
-        PageName::Diff => PageKind::Diff,
-        PageName::Task => PageKind::Task,
-        PageName::Log => PageKind::Log,
-    };
-    let desk = Desk { sites: views, kind, has_preview: true, now: env.later().now, ..Desk::default() };
+    let desk = Desk { sites: views, kind: args.page, has_preview: true, now: env.later().now, ..Desk::default() };
     if let Some(size) = &args.print {
         return print(ui, env, common, (desk, &sites), size);
     }
@@ -89,7 +71,6 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             .hint("print one frame with `shopfloor desk --print`, or use `shopfloor status`"));
     }
     let (news, heard) = mpsc::channel();
-    let keyboard = Keyboard::listen(news.clone());
     let signals = news.clone();
     proc::handle_signals(move |signal| signals.send(News::Over(signal)).is_ok());
     for (at, site) in sites.iter().cloned().enumerate() {
@@ -100,7 +81,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let (pages, of) = (news.clone(), sites.clone());
     thread::spawn(move || desk_feed::read_pages(&of, &asked, &pages));
     let screen = Screen::enter(ui.has_colors()).map_err(unusable)?;
-    let mut open = Open { desk, sites, screen, keyboard, news, wanted, last: None, is_dry: common.dry_run };
+    let mut open = Open { desk, sites, screen, news, wanted, last: None, is_dry: common.dry_run };
     let signal = open.serve(&heard)?;
     drop(open);
     Ok(if signal == 0 { Exit::Done } else { Exit::Signal(u8::try_from(signal).unwrap_or(0)) })
@@ -144,56 +125,11 @@ fn side(text: &str) -> Option<u16> {
     text.parse().ok().filter(|side| (1..=999).contains(side))
 }
 
-/// The thread that reads the keyboard, and what keeps it from doing so while another program has the terminal.
-struct Keyboard {
-    is_lent: Arc<AtomicBool>,
-    reads: Arc<Mutex<()>>,
-}
-
-impl Keyboard {
-    fn listen(news: Sender<News>) -> Keyboard {
-        let keyboard = Keyboard { is_lent: Arc::default(), reads: Arc::default() };
-        let (is_lent, reads) = (keyboard.is_lent.clone(), keyboard.reads.clone());
-        thread::spawn(move || {
-            loop {
-                if is_lent.load(Ordering::SeqCst) {
-                    thread::sleep(WAIT / 10);
-                    continue;
-                }
-                let _reads = reads.lock().unwrap_or_else(PoisonError::into_inner);
-                let said = match screen::read(WAIT) {
-                    Ok(None) => continue,
-                    Ok(Some(input)) => news.send(News::Input(input)),
-                    Err(_) => {
-                        let _ = news.send(News::Over(HANGUP));
-                        return;
-                    }
-                };
-                if said.is_err() {
-                    return;
-                }
-            }
-        });
-        keyboard
-    }
-
-    /// Nobody here reads it meanwhile.
-    fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.is_lent.store(true, Ordering::SeqCst);
-        let reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = work();
-        drop(reads);
-        self.is_lent.store(false, Ordering::SeqCst);
-        done
-    }
-}
-
 /// The desk on a terminal.
 struct Open {
     desk: Desk,
     sites: Vec<Site>,
     screen: Screen,
-    keyboard: Keyboard,
     news: Sender<News>,
     wanted: Sender<Option<Wanted>>,
     last: Option<Wanted>,
@@ -203,59 +139,64 @@ struct Open {
 impl Open {
     /// Draws what is new until the end. Returns the signal that asked for it, or 0.
     fn serve(&mut self, heard: &Receiver<News>) -> Result<i32> {
+        let mut drawn = None;
         loop {
-            self.desk.now = self.sites[0].env.later().now;
-            let size = self.screen.size();
-            let (buffer, cursor) = frame(&self.desk, size);
-            self.screen.draw(buffer, cursor).map_err(unusable)?;
+            let size = terminal::size().unwrap_or((80, 24));
+            // Ages change each second.
+            let now = self.sites[0].env.later().now;
+            if drawn != Some((now.as_second(), size)) {
+                self.desk.now = now;
+                let (buffer, cursor) = frame(&self.desk, size);
+                self.screen.draw(buffer, cursor).map_err(unusable)?;
+                drawn = Some((now.as_second(), size));
+            }
             self.ask_for_page();
-            let first = match heard.recv_timeout(TICK) {
-                Ok(news) => Some(news),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return Ok(0),
-            };
-            for news in first.into_iter().chain(heard.try_iter()) {
-                let effects = match news {
+            if screen::is_gone(WAIT) {
+                return Ok(HANGUP);
+            }
+            let mut effects = Vec::new();
+            while let (true, Ok(true)) = (effects.is_empty(), event::poll(Duration::ZERO)) {
+                let Ok(event) = event::read() else { return Ok(HANGUP) };
+                effects.extend(self.input(&event, size.1));
+                drawn = None;
+            }
+            for news in heard.try_iter() {
+                drawn = None;
+                match news {
                     News::Over(signal) => return Ok(signal),
                     News::Overview(site, overview, head) => {
                         let name = self.desk.sites[site].name.clone();
                         self.desk.set_site(site, SiteView::new(name, head, &overview));
-                        Vec::new()
                     }
                     News::Page(page) => {
-                        if self
-                            .last
-                            .as_ref()
-                            .is_some_and(|last| last.worktree == page.worktree && last.kind == page.kind)
-                        {
+                        let is_its = |last: &Wanted| last.worktree == page.worktree && last.kind == page.kind;
+                        if self.last.as_ref().is_some_and(is_its) {
                             self.desk.set_page(*page);
                         }
-                        Vec::new()
                     }
-                    News::Ended(ended) => {
-                        self.desk.end(&ended);
-                        Vec::new()
-                    }
-                    News::Input(input) => self.input(&input, size.1),
-                };
-                for effect in effects {
-                    if effect == Effect::Quit {
-                        return Ok(0);
-                    }
-                    self.carry_out(effect)?;
+                    News::Ended(ended) => self.desk.end(&ended),
                 }
+            }
+            for effect in effects {
+                if effect == Effect::Quit {
+                    return Ok(0);
+                }
+                self.carry_out(effect)?;
             }
         }
     }
 
-    fn input(&mut self, input: &Input, height: u16) -> Vec<Effect> {
+    fn input(&mut self, event: &Event, height: u16) -> Vec<Effect> {
+        let Event::Mouse(MouseEvent { kind, row, .. }) = *event else { return self.desk.input(event) };
         let at = places(&self.desk, height);
-        match *input {
-            Input::Click(_, y) if (at.list.0..at.list.1).contains(&y) => {
-                self.desk.click(at.first + usize::from(y - at.list.0));
+        match kind {
+            MouseEventKind::Down(MouseButton::Left) if (at.list.0..at.list.1).contains(&row) => {
+                self.desk.click(at.first + usize::from(row - at.list.0));
             }
-            Input::Wheel(y, is_up) if (at.page.0..at.page.1).contains(&y) => self.desk.wheel(is_up),
-            ref input => return self.desk.input(input),
+            MouseEventKind::ScrollUp | MouseEventKind::ScrollDown if (at.page.0..at.page.1).contains(&row) => {
+                self.desk.wheel(kind == MouseEventKind::ScrollUp);
+            }
+            _ => {}
         }
         Vec::new()
     }
@@ -281,44 +222,34 @@ impl Open {
                     let _ = news.send(News::Ended(Box::new(Ended { words, about, answer })));
                 });
             }
-            Effect::Attach { site, worker } => {
+            Effect::Attach(Target { site, worker, .. }) => {
                 let words = ["worker-ctl", "attach", &worker].map(str::to_owned);
                 let cmd = command(&self.sites[site].env, &words)?.var(FRONT, "1");
-                let status = self.lend(|| cmd.foreground())??;
-                self.desk.said =
-                    (!status.success()).then(|| format!("attach ended with {status}: {worker} may not run"));
+                let status = self.screen.lend(|| cmd.foreground()).map_err(unusable)??;
+                let ended = || format!("attach ended with {status}: {worker} may not run");
+                self.desk.said = (!status.success()).then(ended);
             }
-            Effect::Edit { place, text } => {
-                let env = self.sites[0].env.clone();
-                match self.lend(|| editor::edit(&env, &text))? {
+            Effect::Edit { place, to, text } => {
+                let env = self.sites[to.site].env.clone();
+                match self.screen.lend(|| editor::edit(&env, &text)).map_err(unusable)? {
                     Ok(text) => {
-                        let effect = self.desk.written(&What::Comment(place), text.trim_end().to_owned());
+                        let effect = self.desk.written(&What::Comment(place), &to, text.trim_end().to_owned());
                         effect.map_or(Ok(()), |effect| self.carry_out(effect))?;
                     }
                     Err(failure) => self.desk.said = Some(failure.to_string()),
                 }
             }
             Effect::Open(address) => {
-                let opener = ["xdg-open", "open"].iter().find_map(|name| proc::find(&self.sites[0].env, name));
-                self.desk.said = Some(address.clone());
-                if let Some(opener) = opener {
-                    let cmd = proc::Cmd::new(&opener, &self.sites[0].env).arg(address);
+                let env = &self.sites[0].env;
+                if let Some(opener) = ["xdg-open", "open"].iter().find_map(|name| proc::find(env, name)) {
+                    let cmd = proc::Cmd::new(&opener, env).arg(&address);
                     thread::spawn(move || cmd.capture());
                 }
+                self.desk.said = Some(address);
             }
-            Effect::Suspend => self.lend(proc::stop_by_terminal)?,
+            Effect::Suspend => self.screen.lend(proc::stop_by_terminal).map_err(unusable)?,
             Effect::Quit => {}
         }
         Ok(())
-    }
-
-    /// Gives the terminal to another program.
-    fn lend<T>(&mut self, work: impl FnOnce() -> T) -> Result<T> {
-        let Open { keyboard, screen, .. } = self;
-        keyboard.lend(|| {
-            screen.suspend();
-            let done = work();
-            screen.resume().map_err(unusable).map(|()| done)
-        })
     }
 }

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use serde_json::Value;
 use shopfloor_core::board::Need;
 use shopfloor_core::diff::{self, DiffLine};
@@ -23,7 +24,6 @@ use shopfloor_core::text::printable;
 use super::overview::{self, Overview};
 use super::run_tool::{Answer, answer_of, ask, command};
 use crate::ansi::{self, StyledLine};
-use crate::screen::Input;
 
 /// How often files are looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -45,8 +45,7 @@ const MOST_BYTES: usize = 1 << 18;
 
 /// Something new.
 pub enum News {
-    Input(Input),
-    /// The terminal is gone, or a signal asks for the end.
+    /// A signal asks for the end.
     Over(i32),
     /// What the tools say of a repository, and its last commit.
     Overview(usize, Box<Overview>, String),
@@ -84,8 +83,8 @@ pub fn all_sites(env: &Env) -> Result<Vec<Site>> {
         .collect()
 }
 
-/// Which page of the lower half is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The pages of the lower half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PageKind {
     #[default]
     Terminal,
@@ -314,14 +313,21 @@ pub fn refusal(answer: &Answer) -> String {
     std::iter::once(why).chain(hints).collect::<Vec<_>>().join("\n")
 }
 
+/// What a terminal shows, with so many lines above; else why there is nothing.
+fn screen(env: &Env, worker: &str, lines: usize) -> Result<std::result::Result<Vec<StyledLine>, Content>> {
+    let lines = lines.to_string();
+    let words = ["worker-ctl", "peek", worker, "--ansi", "--lines", &lines].map(str::to_owned);
+    let answer = run(env, &words, None)?;
+    let text = answer.records.first().and_then(|record| record["text"].as_str());
+    Ok(text.map(ansi::lines).ok_or_else(|| Content::Text(refusal(&answer).lines().map(printable).collect())))
+}
+
 /// The screen of an agent's program, and the menu on it.
 fn terminal(env: &Env, worker: &str, need: Option<Need>) -> Result<Content> {
-    let peek = ["worker-ctl", "peek", worker, "--ansi"].map(str::to_owned);
-    let screen = command(env, &peek)?.var(FRONT, "1").capture()?;
-    if !screen.status.success() {
-        return Ok(Content::Text(String::from_utf8_lossy(&screen.stderr).lines().map(printable).collect()));
-    }
-    let lines = ansi::lines(&screen.text());
+    let lines = match screen(env, worker, 0)? {
+        Ok(lines) => lines,
+        Err(refusal) => return Ok(refusal),
+    };
     let asked = (need == Some(Need::Asks)).then(|| ask(env, &["worker-ctl", "answer", worker, "-n"])).transpose()?;
     let menu = asked.and_then(|answer| {
         let record = answer.records.into_iter().next()?;
@@ -375,8 +381,7 @@ fn log(env: &Env, worker: &str, page: &Wanted) -> Result<Content> {
         let last = &lines[lines.len().saturating_sub(MOST_LINES)..];
         return Ok(Content::Text(last.iter().map(|line| printable(line)).collect()));
     }
-    let peek = ["worker-ctl", "peek", worker, "--ansi", "--lines", &MOST_LINES.to_string()].map(str::to_owned);
-    Ok(Content::Screen(ansi::lines(&command(env, &peek)?.capture()?.text()), None))
+    Ok(screen(env, worker, MOST_LINES)?.map_or_else(|refusal| refusal, |lines| Content::Screen(lines, None)))
 }
 
 /// The end of a file.

@@ -178,7 +178,7 @@ mod tests {
         let strange = Surroundings { unapproved: vec![".shopfloor/config.toml".into()], ..full.clone() };
         assert!(lines(&strange).iter().all(|line| !line.contains("approve")));
         let unborn = Surroundings { has_commit: false, idle_manager: Some("husky"), ..full.clone() };
-        assert_eq!((names(&unborn).contains(&"workers"), notes(&unborn).len()), (false, 2));
+        assert_eq!((names(&unborn).contains(&"workers"), notes(&unborn).len()), (false, 3));
         let shared = Surroundings { has_own_hooks: false, ..full };
         assert!(lines(&shared).iter().all(|line| !line.contains("hook install")));
         assert!(steps(&shared).iter().all(|step| step.hooks.is_none()));

@@ -9,9 +9,9 @@ use shopfloor_core::diff::LineKind;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::time::local_clock;
 
-use super::keys::HELP;
+use super::keys::KEYS;
 use super::list::{ListLine, lines, side, state, until, what};
-use super::{Desk, DiffRow, Mode, What, diff_rows};
+use super::{Desk, DiffRow, Mode, Target, What, diff_rows};
 use crate::ansi::StyledLine;
 use crate::facts::desk_feed::{Content, PageKind, Review};
 use crate::plan::rows::Row;
@@ -19,6 +19,15 @@ use crate::plan::rows::Row;
 /// Below this height there is only the list, and below this width only marks, names, ages and words.
 const LOW: u16 = 12;
 const NARROW: usize = 60;
+
+const RED: Color = Color::Indexed(1);
+const GREEN: Color = Color::Indexed(2);
+const YELLOW: Color = Color::Indexed(3);
+const MAGENTA: Color = Color::Indexed(5);
+const CYAN: Color = Color::Indexed(6);
+
+/// How wide a column of the help is.
+const COLUMN: usize = 40;
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
@@ -79,11 +88,17 @@ pub fn frame(desk: &Desk, (width, height): (u16, u16)) -> (Buffer, Option<Positi
     (buffer, cursor)
 }
 
+/// All keys, in two columns where there is room.
 fn help(mut draw: Draw<'_>, height: u16) -> Buffer {
-    draw.text(0, 0, " Keys; any key goes back", BOLD);
-    for ((keys, what), y) in HELP.iter().zip(1..height) {
-        let end = draw.text(1, y, keys, BOLD);
-        draw.text(end.max(14), y, what, Style::new());
+    draw.text(1, 0, "Keys; any key goes back", BOLD);
+    let rows = usize::from(height.saturating_sub(1)).max(1);
+    let rows = if draw.width < 2 * COLUMN { rows } else { rows.min(KEYS.len().div_ceil(2)) };
+    for (at, (keys, _, what)) in KEYS.iter().enumerate() {
+        let (x, y) = (at / rows * COLUMN, u16::try_from(at % rows + 1).unwrap_or(u16::MAX));
+        if y < height {
+            draw.text(x + 1, y, keys, BOLD);
+            draw.text(x + 14, y, what, Style::new());
+        }
     }
     draw.buffer.clone()
 }
@@ -279,14 +294,14 @@ impl Draw<'_> {
         for (at, y) in (first..rows.len()).zip(from..to) {
             match &rows[at] {
                 DiffRow::Comment(_, text) => {
-                    self.text(5, y, &format!("│ {}", printable(text)), Color::Yellow.into());
+                    self.text(5, y, &format!("│ {}", printable(text)), YELLOW.into());
                 }
                 DiffRow::Stale(comment) => {
                     let comment = &review.comments[*comment];
                     let text = |key: &str| printable(comment[key].as_str().unwrap_or_default());
                     let stale: String = text("stale").chars().take(7).collect();
                     let shown = format!("stale, of {stale}: {}:{}  {}", text("path"), comment["line"], text("quote"));
-                    self.text(1, y, &shown, Color::Yellow.into());
+                    self.text(1, y, &shown, YELLOW.into());
                 }
                 DiffRow::Line(line) => {
                     let is_said = matches!(rows.get(at + 1), Some(DiffRow::Comment(..)));
@@ -304,9 +319,9 @@ impl Draw<'_> {
 
     fn diff_line(&mut self, line: &shopfloor_core::diff::DiffLine, is_said: bool, y: u16) {
         let style = match line.kind {
-            LineKind::Added => Color::Green.into(),
-            LineKind::Removed => Color::Red.into(),
-            LineKind::Hunk => Color::Cyan.into(),
+            LineKind::Added => GREEN.into(),
+            LineKind::Removed => RED.into(),
+            LineKind::Hunk => CYAN.into(),
             LineKind::Head => BOLD,
             LineKind::Context => Style::new(),
         };
@@ -328,7 +343,7 @@ impl Draw<'_> {
         let first = y + 1 - count;
         for (line, y) in lines.iter().zip(first..=y) {
             self.text(0, y, &" ".repeat(self.width), Style::new());
-            self.text(1, y, line, Color::Yellow.into());
+            self.text(1, y, line, YELLOW.into());
         }
     }
 
@@ -337,12 +352,13 @@ impl Draw<'_> {
         let ask = |what: &str, text: &str| (format!(" {what}: "), printable(text));
         let (title, text) = match &desk.mode {
             Mode::Filter => ask("/", &desk.filter),
-            Mode::Write(What::Send, text) => ask("message", text),
-            Mode::Write(What::Back, text) => ask("what to change", text),
-            Mode::Write(What::New, text) => ask("name and task", text),
-            Mode::Write(What::Comment(place), text) => ask(&printable(place), text),
-            Mode::Land => {
-                let name = desk.row().map(|(_, row)| printable(&row.name)).unwrap_or_default();
+            Mode::Write { what, to, text } => match what {
+                What::Send => ask(&format!("message to {}", to.worker), text),
+                What::Back => ask(&format!("what {} is to change", to.worker), text),
+                What::New => ask("name and task", text),
+                What::Comment(place) => ask(&printable(place), text),
+            },
+            Mode::Land(Target { worker: name, .. }) => {
                 let target =
                     desk.row().and_then(|(_, row)| row.record["target"].as_str().map(printable)).unwrap_or_default();
                 let message =
@@ -425,10 +441,10 @@ fn command(desk: &Desk) -> String {
 
 fn style(standing: Standing) -> Style {
     match standing {
-        Standing::Needs(Need::Asks) => Style::new().fg(Color::Magenta).add_modifier(Modifier::BOLD),
-        Standing::Needs(Need::Fault) => Style::new().fg(Color::Red).add_modifier(Modifier::BOLD),
-        Standing::Needs(_) => Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD),
-        Standing::Works => Color::Green.into(),
+        Standing::Needs(Need::Asks) => Style::new().fg(MAGENTA).add_modifier(Modifier::BOLD),
+        Standing::Needs(Need::Fault) => Style::new().fg(RED).add_modifier(Modifier::BOLD),
+        Standing::Needs(_) => Style::new().fg(YELLOW).add_modifier(Modifier::BOLD),
+        Standing::Works => GREEN.into(),
         Standing::Idle | Standing::Offline => DIM,
     }
 }

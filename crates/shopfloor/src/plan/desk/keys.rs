@@ -1,7 +1,8 @@
 //! What each key means.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
 use super::{Desk, Mode};
-use crate::screen::Key;
 
 /// What a person asks for with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,108 +48,82 @@ pub enum Action {
     Cancel,
 }
 
-/// The keys of the list and of the page, with the words of the help.
-pub const HELP: [(&str, &str); 27] = [
-    ("j k ↑ ↓", "move; g G first and last; Ctrl-D Ctrl-U half a page"),
-    ("/", "show only agents with this word; Esc ends it"),
-    ("Tab Space", "next page of the lower half: terminal, diff, task, log"),
-    ("→ l", "into the lower half; ← h Esc out of it"),
-    ("]c [c", "next and last change of the diff"),
-    ("]f [f", "next and last file of the diff"),
-    ("p", "turn the lower half off and on"),
-    ("Enter", "attach to the agent's terminal; show idle agents"),
-    ("1-9", "answer the menu of an agent that asks"),
-    ("s", "send a message"),
-    ("r", "review: show the diff, and record that it was seen"),
-    ("c", "comment on the line of the diff"),
-    ("e", "the same in your editor"),
-    ("d", "delete the comment on the line"),
-    ("u", "take the deletion back"),
-    ("x", "send the work back, with the comments or with a text"),
-    ("a", "land the work, after one question"),
-    ("n", "new agent: a name, and a task"),
-    ("R", "let the agent go on with its task"),
-    ("U", "start `up`, which keeps agents running"),
-    ("o", "go to the agent that has waited longest"),
-    ("b", "open the request in a browser"),
-    ("?", "this page"),
-    ("Ctrl-Z", "suspend the desk"),
-    ("q Ctrl-C", "leave the desk; agents go on"),
-    ("mouse", "click an agent, turn the wheel over the page"),
-    ("marks", "? asks  ✗ error  ● review  … rests  ↻ resume  ◷ limited  ~ silent  ▶ works"),
+/// The keys of the list and of the page, what they mean, and what the help says of them.
+pub const KEYS: [(&str, Action, &str); 33] = [
+    ("j Down", Action::Down, "one down"),
+    ("k Up", Action::Up, "one up"),
+    ("C-d PageDown", Action::PageDown, "ten down"),
+    ("C-u PageUp", Action::PageUp, "ten up"),
+    ("g Home", Action::First, "to the first"),
+    ("G End", Action::Last, "to the last"),
+    ("o", Action::Oldest, "who has waited longest"),
+    ("/", Action::Filter, "only rows with a word"),
+    ("Tab Space", Action::NextPage, "next page"),
+    ("l Right", Action::In, "into the page"),
+    ("h Left Esc", Action::Out, "out of it, or all rows again"),
+    ("p", Action::Preview, "page off and on"),
+    ("]c", Action::NextChange, "next change of the diff"),
+    ("[c", Action::LastChange, "last change"),
+    ("]f", Action::NextFile, "next file"),
+    ("[f", Action::LastFile, "last file"),
+    ("Enter", Action::Attach, "attach; show idle agents"),
+    ("r", Action::Review, "review: diff, and note it as seen"),
+    ("a", Action::Land, "land, after one question"),
+    ("c", Action::Comment, "comment on the line"),
+    ("e", Action::Edit, "the same in your editor"),
+    ("d", Action::Delete, "delete the comment"),
+    ("u", Action::Restore, "take the deletion back"),
+    ("x", Action::Back, "back, with comments or a text"),
+    ("s", Action::Send, "send a message"),
+    ("n", Action::New, "new agent: a name and a task"),
+    ("R", Action::Resume, "let it go on with its task"),
+    ("U", Action::StartUp, "start `up`, which looks after all"),
+    ("b", Action::Request, "its request in a browser"),
+    ("?", Action::Help, "this page"),
+    ("C-z", Action::Suspend, "suspend the desk"),
+    ("q C-c", Action::Quit, "leave; agents go on"),
+    ("1-9", Action::Answer(0), "a line of the menu that is shown"),
 ];
 
 /// What a key means on the desk as it is.
-pub fn action(desk: &Desk, key: Key) -> Option<Action> {
+pub fn action(desk: &Desk, key: KeyEvent) -> Option<Action> {
+    let name = name(key);
+    if name == "C-z" {
+        return Some(Action::Suspend);
+    }
     match &desk.mode {
-        Mode::Filter | Mode::Write(..) => in_text(key),
-        Mode::Land => Some(match key {
-            Key::Char('y' | 'Y') | Key::Enter => Action::Enter,
-            Key::Ctrl('z') => Action::Suspend,
-            _ => Action::Cancel,
-        }),
-        Mode::Help => Some(if key == Key::Ctrl('z') { Action::Suspend } else { Action::Cancel }),
-        Mode::Browse => match (desk.pending, key) {
-            (Some(first), Key::Char(second)) => of_two(first, second),
-            (Some(_), _) => Some(Action::Cancel),
-            (None, key) => of_one(key),
+        Mode::Filter | Mode::Write { .. } => in_text(key, &name),
+        Mode::Land(_) if ["y", "Y", "Enter"].contains(&name.as_str()) => Some(Action::Enter),
+        Mode::Land(_) | Mode::Help => Some(Action::Cancel),
+        Mode::Browse => match (desk.pending, key.code) {
+            (Some(first), _) => Some(found(&format!("{first}{name}")).unwrap_or(Action::Cancel)),
+            (None, KeyCode::Char(first @ ('[' | ']'))) => Some(Action::Begin(first)),
+            (None, KeyCode::Char(digit @ '1'..='9')) => digit.to_digit(10).map(|digit| Action::Answer(digit as usize)),
+            (None, _) => found(&name),
         },
     }
 }
 
-fn in_text(key: Key) -> Option<Action> {
-    Some(match key {
-        Key::Char(c) => Action::Type(c),
-        Key::Backspace | Key::Ctrl('h') => Action::Erase,
-        Key::Enter => Action::Enter,
-        Key::Esc | Key::Ctrl('c') => Action::Cancel,
-        Key::Ctrl('z') => Action::Suspend,
-        _ => return None,
-    })
+/// How the table names a key.
+fn name(key: KeyEvent) -> String {
+    match key.code {
+        KeyCode::Char(' ') => "Space".into(),
+        KeyCode::Char(c) if key.modifiers.contains(KeyModifiers::CONTROL) => format!("C-{c}"),
+        KeyCode::Char(c) => c.to_string(),
+        code => format!("{code:?}"),
+    }
 }
 
-fn of_two(first: char, second: char) -> Option<Action> {
-    Some(match (first, second) {
-        (']', 'c') => Action::NextChange,
-        ('[', 'c') => Action::LastChange,
-        (']', 'f') => Action::NextFile,
-        ('[', 'f') => Action::LastFile,
-        _ => Action::Cancel,
-    })
+fn found(name: &str) -> Option<Action> {
+    KEYS.iter().find(|(keys, ..)| keys.split(' ').any(|key| key == name)).map(|(_, action, _)| *action)
 }
 
-fn of_one(key: Key) -> Option<Action> {
-    Some(match key {
-        Key::Char('j') | Key::Down => Action::Down,
-        Key::Char('k') | Key::Up => Action::Up,
-        Key::PageDown | Key::Ctrl('d' | 'f') => Action::PageDown,
-        Key::PageUp | Key::Ctrl('u' | 'b') => Action::PageUp,
-        Key::Char('g') | Key::Home => Action::First,
-        Key::Char('G') | Key::End => Action::Last,
-        Key::Char('/') => Action::Filter,
-        Key::Tab | Key::Char(' ') => Action::NextPage,
-        Key::Right | Key::Char('l') => Action::In,
-        Key::Left | Key::Char('h') | Key::Esc => Action::Out,
-        Key::Char(first @ ('[' | ']')) => Action::Begin(first),
-        Key::Char('p') => Action::Preview,
-        Key::Char(digit @ '1'..='9') => Action::Answer(digit as usize - '0' as usize),
-        Key::Enter => Action::Attach,
-        Key::Char('s') => Action::Send,
-        Key::Char('r') => Action::Review,
-        Key::Char('c') => Action::Comment,
-        Key::Char('e') => Action::Edit,
-        Key::Char('d') => Action::Delete,
-        Key::Char('u') => Action::Restore,
-        Key::Char('x') => Action::Back,
-        Key::Char('a') => Action::Land,
-        Key::Char('n') => Action::New,
-        Key::Char('R') => Action::Resume,
-        Key::Char('U') => Action::StartUp,
-        Key::Char('o') => Action::Oldest,
-        Key::Char('b') => Action::Request,
-        Key::Char('?') => Action::Help,
-        Key::Ctrl('z') => Action::Suspend,
-        Key::Char('q') | Key::Ctrl('c') => Action::Quit,
+fn in_text(key: KeyEvent, name: &str) -> Option<Action> {
+    Some(match (key.code, name) {
+        (KeyCode::Enter, _) => Action::Enter,
+        (KeyCode::Esc, _) | (_, "C-c") => Action::Cancel,
+        (KeyCode::Backspace, _) | (_, "C-h") => Action::Erase,
+        (KeyCode::Char(c), _) if !key.modifiers.contains(KeyModifiers::CONTROL) => Action::Type(c),
         _ => return None,
     })
 }

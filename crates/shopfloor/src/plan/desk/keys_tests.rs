@@ -1,36 +1,27 @@
 //! What keys do, in each mode and to each command.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 use shopfloor_core::proc::Status;
 
-use super::keys::{Action, HELP, action};
+use super::keys::{Action, action};
 use super::list::{ListLine, lines};
 use super::tests::{DIFF, asked, day, in_review, one, press, shown, site};
-use super::{Desk, Effect, Mode, What};
+use super::{Desk, Effect, Mode, Target, What};
 use crate::facts::desk_feed::Ended;
 use crate::facts::run_tool::Answer;
-use crate::screen::Key;
 
 /// What each key means on a desk, a line each.
 fn table(desk: &Desk) -> String {
-    let special = [
-        Key::Enter,
-        Key::Esc,
-        Key::Tab,
-        Key::Backspace,
-        Key::Up,
-        Key::Down,
-        Key::Left,
-        Key::Right,
-        Key::PageUp,
-        Key::PageDown,
-        Key::Home,
-        Key::End,
-    ];
-    let letters = (' '..='~').map(Key::Char).chain(('a'..='z').map(Key::Ctrl));
-    let keys: Vec<Key> = letters.chain(special).collect();
-    let named = |key: &Key| action(desk, *key).map(|action| format!("{key:?} {action:?}"));
-    keys.iter().filter_map(named).map(|line| line.replace("Char('", "").replace("')", "") + "\n").collect()
+    use KeyCode::{BackTab, Backspace, Down, End, Enter, Esc, F, Home, Left, PageDown, PageUp, Right, Tab, Up};
+    let special = [Backspace, BackTab, Down, End, Enter, Esc, F(1), Home, Left, PageDown, PageUp, Right, Tab, Up];
+    let keys: Vec<KeyEvent> = (' '..='~').map(KeyCode::Char).chain(special).map(KeyEvent::from).collect();
+    let control = ('a'..='z').map(|c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL));
+    let named = |key: KeyEvent| {
+        let control = if key.modifiers.is_empty() { "" } else { "C-" };
+        Some(format!("{control}{} {:?}\n", key.code, action(desk, key)?))
+    };
+    keys.into_iter().chain(control).filter_map(named).collect()
 }
 
 fn with(mode: Mode, pending: Option<char>) -> Desk {
@@ -40,7 +31,7 @@ fn with(mode: Mode, pending: Option<char>) -> Desk {
 #[test]
 fn each_key_means_one_thing() {
     insta::assert_snapshot!(table(&with(Mode::Browse, None)), @r"
-      NextPage
+    Space NextPage
     / Filter
     1 Answer(1)
     2 Answer(2)
@@ -55,8 +46,8 @@ fn each_key_means_one_thing() {
     G Last
     R Resume
     U StartUp
-    [ Begin('[
-    ] Begin(']
+    [ Begin('[')
+    ] Begin(']')
     a Land
     b Request
     c Comment
@@ -75,23 +66,21 @@ fn each_key_means_one_thing() {
     s Send
     u Restore
     x Back
-    Ctrl('b PageUp
-    Ctrl('c Quit
-    Ctrl('d PageDown
-    Ctrl('f PageDown
-    Ctrl('u PageUp
-    Ctrl('z Suspend
+    Down Down
+    End Last
     Enter Attach
     Esc Out
+    Home First
+    Left Out
+    Page Down PageDown
+    Page Up PageUp
+    Right In
     Tab NextPage
     Up Up
-    Down Down
-    Left Out
-    Right In
-    PageUp PageUp
-    PageDown PageDown
-    Home First
-    End Last
+    C-c Quit
+    C-d PageDown
+    C-u PageUp
+    C-z Suspend
     ");
 }
 
@@ -101,23 +90,19 @@ fn keys_mean_something_else_in_texts_and_questions() {
     let two = |first: char| {
         table(&with(Mode::Browse, Some(first)))
             .lines()
-            .filter(|line| !line.ends_with("Cancel"))
+            .filter(|line| !line.ends_with("Cancel") && !line.ends_with("Suspend"))
             .collect::<Vec<_>>()
             .join("; ")
     };
     assert_eq!((two(']'), two('[')), ("c NextChange; f NextFile".into(), "c LastChange; f LastFile".into()));
-    let land = table(&with(Mode::Land, None));
-    assert_eq!(
-        land.lines().filter(|line| line.ends_with(" Enter")).collect::<Vec<_>>(),
-        ["Y Enter", "y Enter", "Enter Enter"]
-    );
-    for mode in [Mode::Filter, Mode::Write(What::Send, String::new())] {
-        assert!((' '..='~').all(|c| action(&with(mode.clone(), None), Key::Char(c)) == Some(Action::Type(c))));
+    let land = table(&with(Mode::Land(Target::default()), None));
+    let lands: Vec<&str> = land.lines().filter(|line| line.ends_with(" Enter")).collect();
+    assert_eq!(lands, ["Y Enter", "y Enter", "Enter Enter"]);
+    let write = Mode::Write { what: What::Send, to: Target::default(), text: String::new() };
+    for mode in [Mode::Filter, write] {
+        let typed = |c: char| action(&with(mode.clone(), None), KeyCode::Char(c).into()) == Some(Action::Type(c));
+        assert!((' '..='~').all(typed));
     }
-    // Every key is in the help.
-    let help: String = HELP.iter().flat_map(|(keys, what)| [*keys, " ", *what, "\n"]).collect();
-    let told = |c: &char| help.contains(*c) || ('2'..='8').contains(c);
-    assert!((' '..='~').filter(|c| action(&one(), Key::Char(*c)).is_some()).all(|c| told(&c)), "{help}");
 }
 
 fn ran(effects: &[Effect]) -> Vec<String> {
@@ -140,12 +125,11 @@ fn keys_run_the_commands_of_the_tools() {
         (
             in_review(),
             "]cje",
-            "Edit { place: \"src/m3.rs:42\", text: \"Return an error here; callers pass user input.\\nAnd test it.\" }",
+            "Edit { place: \"src/m3.rs:42\", to: Target { site: 0, worktree: \"/w/ada\", worker: \"ada\" }, text: \"Return an error here; callers pass user input.\\nAnd test it.\" }",
         ),
         (in_review(), "x", "worker-ctl reject ada --comments /root/comments/ada.json"),
-        (in_review(), "a\n", "worker-ctl accept ada"),
-        (in_review(), "ay", "worker-ctl accept ada"),
-        (in_review(), "an", ""),
+        // What lands is pinned before it is asked about.
+        (in_review(), "ay", "worker-ctl review ada"),
         (asked(), "1", "worker-ctl answer eve 1 --menu m1"),
         // Once a menu that was drawn.
         (asked(), "22", "worker-ctl answer eve 2 --menu m1"),
@@ -160,7 +144,7 @@ fn keys_run_the_commands_of_the_tools() {
         (one(), "nzoe\n", ""),
         (one(), "U", "worker-ctl up --detach"),
         (one(), "b", ""),
-        (one(), "jjj\n", "Attach { site: 0, worker: \"ada\" }"),
+        (one(), "jjj\n", "Attach(Target { site: 0, worktree: \"/w/ada\", worker: \"ada\" })"),
         (one(), "?q", ""),
         (one(), "q", "Quit"),
     ] {
@@ -182,7 +166,16 @@ fn what_a_command_says_is_shown_and_the_next_one_who_waits_is_selected() {
         desk.end(&Ended { words, about: Some("/w/ada".into()), answer: Ok(answer) });
     };
     let mut desk = in_review();
-    press(&mut desk, "ay");
+    let record = json!({ "commit": "c1", "message": "m", "diff": DIFF, "comments": [], "range_diff": "1:  a\n    ++x\n    -+y" });
+    press(&mut desk, "a");
+    assert!(shown(&desk, (80, 24)).contains("review …"));
+    end(&mut desk, &["worker-ctl", "review", "ada"], 0, record.clone());
+    assert!(shown(&desk, (80, 24)).ends_with(" land ada on main: m  y lands, any other key does not"));
+    // It lands what was shown, whoever is selected by now.
+    desk.set_site(0, site("app", vec![], day().into_iter().filter(|row| row["name"] != "ada").collect()));
+    assert_eq!(ran(&press(&mut desk, "y")), ["worker-ctl accept ada"]);
+    desk.set_site(0, site("app", vec![], day()));
+    desk.selected = Some((0, "/w/ada".into()));
     assert!(shown(&desk, (80, 24)).contains("accept …"));
     end(
         &mut desk,
@@ -196,7 +189,6 @@ fn what_a_command_says_is_shown_and_the_next_one_who_waits_is_selected() {
     end(&mut desk, &["worker-ctl", "accept", "ada"], 0, json!({}));
     assert_eq!((desk.selected.clone(), desk.is_inside), (Some((0, "/w/日本語の名前".into())), false));
     // A review that has come is gone into, if it is still wanted.
-    let record = json!({ "commit": "c1", "message": "m", "diff": DIFF, "comments": [], "range_diff": "1:  a\n    ++x\n    -+y" });
     end(&mut desk, &["worker-ctl", "review", "ada"], 0, record.clone());
     assert!(!desk.is_inside && desk.review().is_none());
     press(&mut desk, "jjj");

@@ -42,11 +42,23 @@ pub enum Mode {
     Browse,
     /// A word that the rows must have.
     Filter,
-    /// A text.
-    Write(What, String),
-    /// Whether to land the selected work.
-    Land,
+    /// A text, to the agent that was selected when it was begun.
+    Write {
+        what: What,
+        to: Target,
+        text: String,
+    },
+    /// Whether to land the work that was shown.
+    Land(Target),
     Help,
+}
+
+/// Whom a command is about. It stays the same while rows come and go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    pub site: usize,
+    pub worktree: String,
+    pub worker: String,
 }
 
 /// What a text is for.
@@ -89,6 +101,8 @@ pub struct Desk {
     pub deleted: Option<(String, String)>,
     /// The menu that was answered last.
     pub answered: Option<String>,
+    /// Whose work is to land once its review is shown.
+    pub landing: Option<Target>,
 }
 
 /// What a key asks for.
@@ -102,13 +116,11 @@ pub enum Effect {
         input: Option<String>,
     },
     /// The agent's terminal, until the person comes back.
-    Attach {
-        site: usize,
-        worker: String,
-    },
+    Attach(Target),
     /// A text in the person's editor, as a comment at a place.
     Edit {
         place: String,
+        to: Target,
         text: String,
     },
     /// An address in the person's browser.
@@ -168,6 +180,12 @@ impl Desk {
         let (site, worktree) = self.selected.as_ref()?;
         let row = self.sites.get(*site)?.rows.iter().find(|row| row.worktree == *worktree)?;
         Some((*site, row))
+    }
+
+    /// The selected agent as a command is about it, if it has a worker.
+    pub fn target(&self) -> Option<Target> {
+        let (site, row) = self.row()?;
+        Some(Target { site, worktree: row.worktree.clone(), worker: row.worker.clone()? })
     }
 
     /// The page that is to be shown.

@@ -1,14 +1,15 @@
 //! The desk in the situations of a day: what is drawn.
 
+use crossterm::event::{Event, KeyCode};
 use serde_json::{Value, json};
 use shopfloor_core::diff;
 
 use super::frame::frame;
-use super::{Desk, Effect, SiteView};
+use super::{Desk, Effect, Mode, SiteView};
 use crate::ansi;
 use crate::facts::desk_feed::{Content, Menu, Page, PageKind, Review};
 use crate::facts::overview::{Floor, Overview};
-use crate::screen::{Input, Key, text};
+use crate::screen::text;
 
 const NOW: &str = "2026-11-28T12:41:00Z";
 
@@ -73,7 +74,8 @@ pub(super) fn one() -> Desk {
 
 /// The keys, one after the other.
 pub(super) fn press(desk: &mut Desk, keys: &str) -> Vec<Effect> {
-    keys.chars().flat_map(|c| desk.input(&Input::Key(if c == '\n' { Key::Enter } else { Key::Char(c) }))).collect()
+    let code = |c: char| if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+    keys.chars().flat_map(|c| desk.input(&Event::Key(code(c).into()))).collect()
 }
 
 fn page(desk: &mut Desk, content: Content) {
@@ -154,7 +156,7 @@ fn situations() -> Vec<(&'static str, Desk)> {
         ("asked", asked()),
         ("review", in_review()),
         ("comment", with(in_review(), "jjjjc now this")),
-        ("land", with(in_review(), "a")),
+        ("land", Desk { mode: Mode::Land(in_review().target().unwrap()), ..in_review() }),
         ("message", with(one(), "sUse the helper")),
         ("filter", with(one(), "/gus")),
         ("no preview, idle ones", with(one(), "pG\n")),
@@ -275,7 +277,7 @@ fn the_page_and_the_foot_show_what_is_asked_and_said() {
     insta::assert_snapshot!(page("message"), @r"
     ─ 日本語の名前 · [terminal] diff task log ──────────────────────────────────────
      reading …
-     message: Use the helper
+     message to 日本語の名前: Use the helper
     ");
     insta::assert_snapshot!(page("refusal"), @r"
     ─ 日本語の名前 · [terminal] diff task log ──────────────────────────────────────

@@ -1,5 +1,6 @@
 //! What an action does to the desk, and which effects it asks for.
 
+use crossterm::event::{Event, KeyEventKind};
 use serde_json::Value;
 use shopfloor_core::board::Standing;
 use shopfloor_core::diff::LineKind;
@@ -7,9 +8,8 @@ use shopfloor_core::text::printable;
 
 use super::keys::{Action, action};
 use super::list::{ListLine, address, lines};
-use super::{Desk, DiffRow, Effect, Mode, SiteView, What, diff_rows, place};
+use super::{Desk, DiffRow, Effect, Mode, SiteView, Target, What, diff_rows, place};
 use crate::facts::desk_feed::{Content, Ended, Page, PageKind, refusal, review};
-use crate::screen::Input;
 
 /// How far a page key moves.
 const HALF: usize = 10;
@@ -59,22 +59,19 @@ impl Desk {
     }
 
     /// What a person does at the terminal.
-    pub fn input(&mut self, input: &Input) -> Vec<Effect> {
-        match input {
-            Input::Key(key) => match action(self, *key) {
-                Some(action) => self.act(action),
-                None => Vec::new(),
-            },
-            Input::Paste(text) => {
-                match &mut self.mode {
-                    Mode::Write(_, written) => written.push_str(&text.replace('\r', "\n")),
-                    Mode::Filter => self.filter.extend(text.chars().filter(|c| !c.is_control())),
-                    _ => {}
-                }
-                Vec::new()
+    pub fn input(&mut self, event: &Event) -> Vec<Effect> {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => {
+                return action(self, *key).map_or(Vec::new(), |action| self.act(action));
             }
-            Input::Click(..) | Input::Wheel(..) | Input::Resize => Vec::new(),
+            Event::Paste(text) => match &mut self.mode {
+                Mode::Write { text: written, .. } => written.push_str(&text.replace('\r', "\n")),
+                Mode::Filter => self.filter.extend(text.chars().filter(|c| !c.is_control())),
+                _ => {}
+            },
+            _ => {}
         }
+        Vec::new()
     }
 
     /// Selects the line of the list at this place.
@@ -92,8 +89,8 @@ impl Desk {
         }
         match std::mem::take(&mut self.mode) {
             Mode::Filter => return self.filtering(action),
-            Mode::Write(what, text) => return self.writing(what, text, action),
-            Mode::Land => return self.landing(action),
+            Mode::Write { what, to, text } => return self.writing(what, to, text, action),
+            Mode::Land(target) => return self.landing(target, action),
             Mode::Help if action == Action::Suspend => return vec![Effect::Suspend],
             Mode::Help => return Vec::new(),
             Mode::Browse => {}
@@ -126,7 +123,11 @@ impl Desk {
                 Some(oldest) => self.turn_to(Some(oldest)),
                 None => self.said = Some("nobody waits for you".into()),
             },
-            Action::New => self.mode = Mode::Write(What::New, String::new()),
+            Action::New => {
+                let site = self.selected.as_ref().map_or(0, |(site, _)| *site);
+                let to = Target { site, ..Target::default() };
+                self.mode = Mode::Write { what: What::New, to, text: String::new() };
+            }
             _ => return self.on_agent(action),
         }
         Vec::new()
@@ -160,37 +161,41 @@ impl Desk {
             }
             return address.map(Effect::Open).into_iter().collect();
         }
-        let Some(worker) = row.worker.clone() else {
+        let Some(target) = self.target() else {
             self.said = Some(format!("no agent works there yet: `shopfloor adopt {}`", printable(&row.worktree)));
             return Vec::new();
         };
-        let about = Some(row.worktree.clone());
+        let write = |what: What| Mode::Write { what, to: target.clone(), text: String::new() };
         match action {
-            Action::Attach => return vec![Effect::Attach { site, worker }],
-            Action::Answer(number) => return self.answer(number).into_iter().collect(),
-            Action::Review => return vec![self.run(site, about, &["worker-ctl", "review", &worker], None)],
-            Action::Resume => return vec![self.run(site, about, &["worker-ctl", "resume", &worker], None)],
-            Action::Send => self.mode = Mode::Write(What::Send, String::new()),
+            Action::Attach => return vec![Effect::Attach(target)],
+            Action::Answer(number) => return self.answer(&target, number).into_iter().collect(),
+            Action::Review => return vec![self.run_for(&target, "review", &[], None)],
+            Action::Resume => return vec![self.run_for(&target, "resume", &[], None)],
+            Action::Send => self.mode = write(What::Send),
             Action::Land => {
-                (self.mode, self.has_preview) = (Mode::Land, true);
-                self.turn_page(PageKind::Diff);
+                // What is shown is pinned first, so that nothing else lands.
+                self.landing = Some(target.clone());
+                return vec![self.run_for(&target, "review", &[], None)];
             }
             Action::Back => {
                 let count = self.review().map_or(0, |review| review.comments.len());
-                let file =
-                    self.sites[site].floor.as_ref().map(|floor| floor.root.join(format!("comments/{worker}.json")));
-                if let Some(file) = file.filter(|_| count > 0) {
-                    let words = ["worker-ctl", "reject", &worker, "--comments", &file.to_string_lossy()];
-                    return vec![self.run(site, about, &words, None)];
+                let root = self.sites[site].floor.as_ref().map(|floor| floor.root.clone());
+                if let Some(root) = root.filter(|_| count > 0) {
+                    let file = root.join(format!("comments/{}.json", target.worker));
+                    return vec![self.run_for(&target, "reject", &["--comments", &file.to_string_lossy()], None)];
                 }
-                self.mode = Mode::Write(What::Back, String::new());
+                self.mode = write(What::Back);
             }
-            Action::Comment | Action::Edit | Action::Delete | Action::Restore => {
-                return self.comment(action, site, &worker);
-            }
+            Action::Comment | Action::Edit | Action::Delete | Action::Restore => return self.comment(action, target),
             _ => {}
         }
         Vec::new()
+    }
+
+    /// A command of worker-ctl for an agent.
+    fn run_for(&mut self, target: &Target, verb: &str, more: &[&str], input: Option<String>) -> Effect {
+        let words = [&["worker-ctl", verb, &target.worker][..], more].concat();
+        self.run(target.site, Some(target.worktree.clone()), &words, input)
     }
 
     /// A command, which its row shows until it has ended.
@@ -200,7 +205,7 @@ impl Desk {
     }
 
     /// The answer to the menu that is drawn, once.
-    fn answer(&mut self, number: usize) -> Option<Effect> {
+    fn answer(&mut self, target: &Target, number: usize) -> Option<Effect> {
         let Some(menu) = self.menu().cloned() else {
             self.said = Some("no menu is shown here; Enter attaches".into());
             return None;
@@ -210,28 +215,26 @@ impl Desk {
             self.said = Some(format!("the menu has no line {number}"));
             return None;
         }
-        let (site, row) = self.row()?;
-        let (worker, about) = (row.worker.clone()?, Some(row.worktree.clone()));
         self.answered = Some(menu.id.clone());
-        Some(self.run(site, about, &["worker-ctl", "answer", &worker, &number.to_string(), "--menu", &menu.id], None))
+        Some(self.run_for(target, "answer", &[&number.to_string(), "--menu", &menu.id], None))
     }
 
-    fn comment(&mut self, action: Action, site: usize, worker: &str) -> Vec<Effect> {
-        let about = self.row().map(|(_, row)| row.worktree.clone());
+    fn comment(&mut self, action: Action, to: Target) -> Vec<Effect> {
         if action == Action::Restore {
             let Some((place, text)) = self.deleted.take() else { return Vec::new() };
-            return vec![self.run(site, about, &["worker-ctl", "comment", worker, &place, "-"], Some(text))];
+            return vec![self.run_for(&to, "comment", &[&place, "-"], Some(text))];
         }
         let Some((place, text, is_there)) = self.comment_here() else {
             self.said = Some("comments belong to lines of a diff: `r` shows it, `l` goes into it".into());
             return Vec::new();
         };
         match action {
-            Action::Comment => self.mode = Mode::Write(What::Comment(place), text),
-            Action::Edit => return vec![Effect::Edit { place, text }],
+            Action::Comment => self.mode = Mode::Write { what: What::Comment(place), to, text },
+            Action::Edit => return vec![Effect::Edit { place, to, text }],
             _ if is_there => {
-                self.deleted = Some((place.clone(), text));
-                return vec![self.run(site, about, &["worker-ctl", "comment", worker, &place, "--delete"], None)];
+                let effect = self.run_for(&to, "comment", &[&place, "--delete"], None);
+                self.deleted = Some((place, text));
+                return vec![effect];
             }
             _ => self.said = Some("no comment is on this line".into()),
         }
@@ -279,56 +282,43 @@ impl Desk {
         Vec::new()
     }
 
-    fn writing(&mut self, what: What, mut text: String, action: Action) -> Vec<Effect> {
+    fn writing(&mut self, what: What, to: Target, mut text: String, action: Action) -> Vec<Effect> {
         match action {
             Action::Type(c) => text.push(c),
             Action::Erase => drop(text.pop()),
-            Action::Suspend => {
-                self.mode = Mode::Write(what, text);
-                return vec![Effect::Suspend];
-            }
-            Action::Enter => return self.written(&what, text).into_iter().collect(),
+            Action::Enter => return self.written(&what, &to, text).into_iter().collect(),
+            Action::Suspend => {}
             _ => return Vec::new(),
         }
-        self.mode = Mode::Write(what, text);
-        Vec::new()
+        self.mode = Mode::Write { what, to, text };
+        if action == Action::Suspend { vec![Effect::Suspend] } else { Vec::new() }
     }
 
     /// What is done with a text.
-    pub fn written(&mut self, what: &What, text: String) -> Option<Effect> {
-        let is_empty = text.trim().is_empty();
-        if *what == What::New {
-            let (name, task) = text.trim().split_once(char::is_whitespace)?;
-            let site = self.selected.as_ref().map_or(0, |(site, _)| *site);
-            return Some(self.run(site, None, &["shopfloor", "new", name, task.trim()], None));
-        }
-        let (site, row) = self.row()?;
-        let (worker, about) = (row.worker.clone()?, Some(row.worktree.clone()));
-        Some(match what {
-            What::Comment(place) if is_empty => {
-                let (_, _, is_there) = self.comment_here()?;
-                let words = ["worker-ctl", "comment", &worker, place, "--delete"];
-                return is_there.then(|| self.run(site, about, &words, None));
+    pub fn written(&mut self, what: &What, to: &Target, text: String) -> Option<Effect> {
+        match what {
+            What::New => {
+                let (name, task) = text.trim().split_once(char::is_whitespace)?;
+                Some(self.run(to.site, None, &["shopfloor", "new", name, task.trim()], None))
             }
-            _ if is_empty => return None,
-            What::Comment(place) => self.run(site, about, &["worker-ctl", "comment", &worker, place, "-"], Some(text)),
-            What::Back => self.run(site, about, &["worker-ctl", "reject", &worker, "-"], Some(text)),
-            What::Send | What::New => self.run(site, about, &["worker-ctl", "message", &worker, "-"], Some(text)),
-        })
+            What::Comment(place) if text.trim().is_empty() => {
+                let (_, _, is_there) = self.comment_here()?;
+                is_there.then(|| self.run_for(to, "comment", &[place, "--delete"], None))
+            }
+            _ if text.trim().is_empty() => None,
+            What::Comment(place) => Some(self.run_for(to, "comment", &[place, "-"], Some(text))),
+            What::Back => Some(self.run_for(to, "reject", &["-"], Some(text))),
+            What::Send => Some(self.run_for(to, "message", &["-"], Some(text))),
+        }
     }
 
-    fn landing(&mut self, action: Action) -> Vec<Effect> {
-        if action == Action::Suspend {
-            self.mode = Mode::Land;
-            return vec![Effect::Suspend];
-        }
-        let Some((site, worker, about)) =
-            self.row().and_then(|(site, row)| Some((site, row.worker.clone()?, row.worktree.clone())))
-        else {
-            return Vec::new();
-        };
+    fn landing(&mut self, target: Target, action: Action) -> Vec<Effect> {
         match action {
-            Action::Enter => vec![self.run(site, Some(about), &["worker-ctl", "accept", &worker], None)],
+            Action::Enter => vec![self.run_for(&target, "accept", &[], None)],
+            Action::Suspend => {
+                self.mode = Mode::Land(target);
+                vec![Effect::Suspend]
+            }
             _ => Vec::new(),
         }
     }
@@ -343,6 +333,7 @@ impl Desk {
         let name = words.get(2).map(|name| printable(name)).unwrap_or_default();
         let is_shown = |desk: &Desk| desk.row().is_some_and(|(_, row)| Some(&row.worktree) == about.as_ref());
         self.changes += u64::from(["comment", "reject"].contains(&verb.as_str()));
+        let landing = if verb == "review" { self.landing.take() } else { None };
         let answer = match answer {
             Ok(answer) if answer.status.success() => answer,
             Ok(answer) => return self.said = Some(refusal(answer)),
@@ -353,6 +344,9 @@ impl Desk {
             (self.has_preview, self.is_inside) = (true, true);
             self.turn_page(PageKind::Diff);
             self.set_page(Page { worktree: about.clone().unwrap_or_default(), kind: PageKind::Diff, content });
+            if let Some(target) = landing.filter(|target| Some(&target.worktree) == about.as_ref()) {
+                self.mode = Mode::Land(target);
+            }
         }
         if ["accept", "reject"].contains(&verb.as_str()) && is_shown(self) {
             // What is done is done, and somebody else may wait.
