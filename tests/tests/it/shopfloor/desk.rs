@@ -288,3 +288,57 @@ fn jump_goes_to_whoever_has_waited_longest() {
     terminal.key("d");
     terminal.until("the shell", |screen| screen.ends_with('$'));
 }
+
+#[test]
+fn eight_agents_are_led_through_a_day_by_keys_alone() {
+    let w = World::new();
+    let names = ["abe", "bea", "cal", "dee", "eli", "fay", "gil", "hal"];
+    let (floor, _up) = busy(&w, &names);
+    let terminal = Terminal::open(&floor.app, (100, 30));
+    terminal.run(DESK);
+    terminal.shows("8 idle");
+    let select = |name: &str| {
+        terminal.text(&format!("/{name}"));
+        terminal.key("Enter");
+        terminal.shows(&format!("─ {name} ·"));
+    };
+    // Each gets a task, and the filter goes.
+    for name in names {
+        select(name);
+        terminal.text("s");
+        terminal.shows(&format!(" task for {name}:"));
+        terminal.text(&format!("COMMIT {name}.txt {name} Work of {name}"));
+        terminal.key("Enter");
+        terminal.until("the end of its start", |screen| screen.contains(&format!("{name} has the task")));
+    }
+    terminal.shows(" 8 need you");
+    // The second half is sent back, the first lands; who has waited longest comes first.
+    for name in &names[4..] {
+        select(name);
+        terminal.text("r");
+        terminal.shows(&format!("+{name}"));
+        terminal.text("xCOMMIT more.txt x");
+        terminal.shows(&format!(" what {name} is to change:"));
+        terminal.text(&format!("{name} More of {name}"));
+        terminal.key("Enter");
+        terminal.shows(&format!("{name} goes on with what you said"));
+    }
+    terminal.shows(" 8 need you");
+    for _ in 0..4 {
+        terminal.text("o");
+        let screen = terminal.until("somebody who waits", |screen| screen.contains(" review "));
+        let name =
+            screen.lines().find_map(|line| line.strip_prefix("─ ")).unwrap().split(' ').next().unwrap().to_owned();
+        terminal.text("r");
+        terminal.shows(&format!("+{name}"));
+        terminal.text("a");
+        terminal.shows(&format!(" land {name} on main: Work of {name}  y lands"));
+        terminal.text("y");
+        terminal.shows(&format!("landed the work of {name}"));
+    }
+    terminal.shows(" 4 need you");
+    terminal.text("q");
+    terminal.until("a shell", |screen| screen.ends_with('$'));
+    let landed = floor.app.git(&["log", "--format=%s", "main"]);
+    assert_eq!(landed.lines().filter(|line| line.starts_with("Work of ")).count(), 4, "{landed}");
+}

@@ -156,8 +156,9 @@ impl Draw<'_> {
         let limit = (!limited.is_empty())
             .then(|| format!("{} limited{}", limited.len(), first.map_or(String::new(), |at| format!(" until {at}"))));
         let problem = desk.sites.iter().flat_map(|site| site.problems.first()).next().map(|why| printable(why));
-        let parts: Vec<String> =
-            [Some(place), up.map(str::to_owned), need, limit, problem].into_iter().flatten().collect();
+        let filter = (!desk.filter.is_empty()).then(|| printable(&format!("only /{}", desk.filter)));
+        let parts = [Some(place), up.map(str::to_owned), need, limit, filter, problem];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
         let end = self.text(1, 0, &parts.join(" · "), BOLD);
         let clock: String = local_clock(desk.now).chars().take(5).collect();
         self.right(end + 1, 0, &clock, Style::new());
@@ -354,6 +355,7 @@ impl Draw<'_> {
             Mode::Filter => ask("/", &desk.filter),
             Mode::Write { what, to, text } => match what {
                 What::Send => ask(&format!("message to {}", to.worker), text),
+                What::Task => ask(&format!("task for {}", to.worker), text),
                 What::Back => ask(&format!("what {} is to change", to.worker), text),
                 What::New => ask("name and task", text),
                 What::Comment(place) => ask(&printable(place), text),
@@ -417,6 +419,7 @@ fn keys(desk: &Desk) -> &'static str {
         Some(Standing::Needs(Need::Asks)) if desk.menu().is_some() => "1-9 answer  ⏎ attach  s send  ? keys",
         Some(Standing::Needs(Need::Review)) => "r review  a land  x back  ⏎ attach  ? keys",
         Some(Standing::Needs(Need::Fresh | Need::Resume | Need::Limited)) => "R resume  ⏎ attach  ? keys",
+        Some(Standing::Idle) => "s give a task  ⏎ attach  n new  ? keys",
         Some(_) => "⏎ attach  s send  Tab page  n new  ? keys",
         None => "n new  ⏎ show idle  o oldest  ? keys  q quit",
     }

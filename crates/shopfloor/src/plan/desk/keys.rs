@@ -74,7 +74,7 @@ pub const KEYS: [(&str, Action, &str); 33] = [
     ("d", Action::Delete, "delete the comment"),
     ("u", Action::Restore, "take the deletion back"),
     ("x", Action::Back, "back, with comments or a text"),
-    ("s", Action::Send, "send a message"),
+    ("s", Action::Send, "send a message, or a task"),
     ("n", Action::New, "new agent: a name and a task"),
     ("R", Action::Resume, "let it go on with its task"),
     ("U", Action::StartUp, "start `up`, which looks after all"),

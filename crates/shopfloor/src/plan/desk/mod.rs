@@ -65,6 +65,8 @@ pub struct Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     Send,
+    /// A task, for an agent that has none.
+    Task,
     Back,
     /// A name, and a task.
     New,

@@ -295,7 +295,7 @@ fn the_page_and_the_foot_show_what_is_asked_and_said() {
      ⏎ attach  s send  Tab page  n new  ? keys      shopfloor send '日本語の名前' …
     ");
     insta::assert_snapshot!(look("filter"), @r"
-     app · main 3f2c1ab · up · 4 need you · 1 limited until 13:20             12:41
+     app · main 3f2c1ab · up · 4 need you · 1 limited until 13:20 · only /gus 12:41
      ▶ gus  working    3m  Move errors to one type                         +210 -80
        queue 7
     ─ gus · [terminal] diff task log ───────────────────────────────────────────────

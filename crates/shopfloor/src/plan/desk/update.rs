@@ -105,7 +105,10 @@ impl Desk {
                 self.go(action)
             }
             Action::NextChange | Action::LastChange | Action::NextFile | Action::LastFile => self.jump(action),
-            Action::Filter => self.mode = Mode::Filter,
+            Action::Filter => {
+                self.mode = Mode::Filter;
+                self.filter.clear();
+            }
             Action::NextPage => {
                 let at = PAGES.iter().position(|kind| *kind == self.kind).unwrap_or(0);
                 (self.kind, self.at, self.has_preview) = (PAGES[(at + 1) % PAGES.len()], 0, true);
@@ -119,10 +122,13 @@ impl Desk {
                 self.select(at);
             }
             Action::Preview => (self.has_preview, self.is_inside) = (!self.has_preview, false),
-            Action::Oldest => match self.oldest(None) {
-                Some(oldest) => self.turn_to(Some(oldest)),
-                None => self.said = Some("nobody waits for you".into()),
-            },
+            Action::Oldest => {
+                self.filter.clear();
+                match self.oldest(None) {
+                    Some(oldest) => self.turn_to(Some(oldest)),
+                    None => self.said = Some("nobody waits for you".into()),
+                }
+            }
             Action::New => {
                 let site = self.selected.as_ref().map_or(0, |(site, _)| *site);
                 let to = Target { site, ..Target::default() };
@@ -171,6 +177,7 @@ impl Desk {
             Action::Answer(number) => return self.answer(&target, number).into_iter().collect(),
             Action::Review => return vec![self.run_for(&target, "review", &[], None)],
             Action::Resume => return vec![self.run_for(&target, "resume", &[], None)],
+            Action::Send if row.task.as_deref() == Some("idle") => self.mode = write(What::Task),
             Action::Send => self.mode = write(What::Send),
             Action::Land => {
                 // What is shown is pinned first, so that nothing else lands.
@@ -309,6 +316,7 @@ impl Desk {
             What::Comment(place) => Some(self.run_for(to, "comment", &[place, "-"], Some(text))),
             What::Back => Some(self.run_for(to, "reject", &["-"], Some(text))),
             What::Send => Some(self.run_for(to, "message", &["-"], Some(text))),
+            What::Task => Some(self.run_for(to, "start", &["--task", "-"], Some(text))),
         }
     }
 
@@ -350,6 +358,7 @@ impl Desk {
         }
         if ["accept", "reject"].contains(&verb.as_str()) && is_shown(self) {
             // What is done is done, and somebody else may wait.
+            self.filter.clear();
             let next = self.oldest(about.as_ref());
             self.turn_to(next.or(self.selected.clone()));
             self.is_inside = false;
@@ -360,6 +369,7 @@ impl Desk {
             "accept" => Some(format!("landed the work of {name}")),
             "answer" => Some(format!("answered {name}")),
             "resume" => Some(format!("{name} goes on")),
+            "start" => Some(format!("{name} has the task")),
             "new" => Some(format!("{name} is at work")),
             _ => self.said.take(),
         };
