@@ -212,7 +212,7 @@ impl Stage {
         let mut sh = isolated("sh", &self.home(), &self.bin);
         match &self.agent {
             // With the real time, each run would have other events.
-            None => sh.env("SHOPFLOOR_NOW", "2026-01-01T12:00:00Z"),
+            None => sh.env("SHOPFLOOR_NOW", "2026-01-01T12:00:00Z").env("TZ", "UTC"),
             Some(_) => sh.envs(passed_on()),
         };
         let output = sh.args(["-c", &script]).current_dir(here).stderr(Stdio::inherit()).output()?;

@@ -52,7 +52,10 @@ pub const STEPS: &[Step] = &[
         says: "Two agents, each with a task in a worktree of its own.",
         types: &["shopfloor -q new parser 'Write the parser'", "shopfloor -q new lexer 'Write the lexer'"],
     },
-    Step { says: "Who needs you?", types: &["shopfloor wait parser lexer --timeout 1m > /dev/null; shopfloor status"] },
+    Step {
+        says: "Who needs you? `shopfloor desk` shows it, and does the rest by keys.",
+        types: &["shopfloor -q wait lexer && shopfloor -q wait parser && shopfloor desk --print 76x12"],
+    },
     Step {
         says: "One asks, so answer. The other is done, so look at its work, and send it back.",
         types: &[
