@@ -43,6 +43,11 @@ impl DiffLine {
         }
     }
 
+    /// Whether a file begins with it.
+    pub fn is_file(&self) -> bool {
+        self.kind == LineKind::Head && self.text.starts_with("diff --git ")
+    }
+
     /// Its number in the file that it stands in: of a line that is in both, the new one.
     pub fn number(&self) -> Option<usize> {
         self.numbers.1.or(self.numbers.0)

@@ -17,6 +17,6 @@ pub fn edit(env: &Env, text: &str) -> Result<String> {
         return Err(Failure::failed(format!("the editor `{editor}` ended with {status}"))
             .hint("choose another one with the variable EDITOR"));
     }
-    let edited = fs::read(file.path())?.unwrap_or_default();
+    let edited = fs::read_own(file.path())?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&edited).into_owned())
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::panic;
+use std::thread;
 
 use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::style::{Attribute, Color as TermColor, Print, SetAttribute, SetBackgroundColor, SetForegroundColor};
@@ -39,8 +40,11 @@ impl Screen {
     pub fn enter(has_colors: bool) -> io::Result<Screen> {
         // What a panic says would go onto the screen that is left.
         let report = panic::take_hook();
+        let drawing = thread::current().id();
         panic::set_hook(Box::new(move |info| {
-            restore();
+            if thread::current().id() == drawing {
+                restore();
+            }
             report(info);
         }));
         let mut screen = Screen { drawn: Buffer::empty(Rect::ZERO), has_colors };

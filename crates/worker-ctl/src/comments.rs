@@ -39,6 +39,9 @@ pub struct Comment {
     /// The commit on which it was written, if that line is not in the work any more.
     #[serde(default)]
     pub stale: Option<String>,
+    /// Whether it was sent by a command that was killed before it could take it out.
+    #[serde(default)]
+    pub sent: bool,
 }
 
 /// The comments on some work.

@@ -31,6 +31,8 @@ pub fn key(selected: usize, wanted: usize) -> &'static str {
 pub struct Menu {
     pub lines: Vec<String>,
     pub selected: usize,
+    /// The line of the screen with which it begins.
+    pub first: usize,
 }
 
 impl Menu {
@@ -53,8 +55,11 @@ impl Menu {
             let above = lines[..at].iter().rev().take_while(|line| is_text(line)).count();
             let below = lines[at..].iter().take_while(|line| is_text(line)).count();
             let block = lines[at - above..at + below].iter().zip(1..);
-            return (above + below > 1)
-                .then(|| Menu { lines: block.map(|(line, n)| format!("{n}. {line}")).collect(), selected: above });
+            return (above + below > 1).then(|| Menu {
+                lines: block.map(|(line, n)| format!("{n}. {line}")).collect(),
+                selected: above,
+                first: at - above,
+            });
         }
         let (mut menu, mut next) = (vec![lines[at]], number(lines[at]));
         for line in &lines[at + 1..] {
@@ -63,15 +68,15 @@ impl Menu {
                 next = number(line);
             }
         }
-        let mut before = number(lines[at]);
-        for line in lines[..at].iter().rev() {
+        let (mut before, mut first) = (number(lines[at]), at);
+        for (place, line) in lines[..at].iter().enumerate().rev() {
             if number(line).is_some() && number(line) == before.map(|n| n.wrapping_sub(1)) {
                 menu.insert(0, line);
-                before = number(line);
+                (before, first) = (number(line), place);
             }
         }
         let selected = menu.iter().position(|line| *line == lines[at]).unwrap_or_default();
-        (menu.len() > 1).then(|| Menu { lines: menu.into_iter().map(str::to_owned).collect(), selected })
+        (menu.len() > 1).then(|| Menu { lines: menu.into_iter().map(str::to_owned).collect(), selected, first })
     }
 
     /// The lines that a person means: the one with this number, or those that this pattern matches in any case.

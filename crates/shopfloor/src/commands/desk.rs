@@ -1,7 +1,7 @@
 //! `desk`: one screen for the day.
 
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crossterm::event::{self, Event, MouseButton, MouseEvent, MouseEventKind};
@@ -18,7 +18,7 @@ use crate::facts::desk_feed::{self, Ended, News, Page, PageKind, Site, Wanted};
 use crate::facts::run_tool::command;
 use crate::facts::{overview, repository};
 use crate::plan::desk::frame::{frame, places};
-use crate::plan::desk::{Desk, Effect, SiteView, Target, What};
+use crate::plan::desk::{Desk, Draft, Effect, SiteView, Target};
 use crate::screen::{self, Screen};
 
 /// How long the keyboard is waited for before it is looked for news.
@@ -40,6 +40,9 @@ pub struct Args {
     /// Print one frame of this size, and end [default: the size of the terminal, else 80x24]
     #[arg(long, value_name = "COLSxROWS", num_args = 0..=1, default_missing_value = "")]
     pub print: Option<String>,
+    /// Ask the forge about requests once a minute, by your own `gh` or `glab`
+    #[arg(long)]
+    pub requests: bool,
     /// The page of the lower half
     #[arg(long, value_enum, default_value = "terminal")]
     pub page: PageKind,
@@ -60,6 +63,11 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         return Err(Failure::new(Exit::Bad, "not_initialised", "no root is on your list")
             .hint("`shopfloor setup` prepares a repository"));
     }
+    if ui.is_dry() && args.print.is_none() {
+        return Err(
+            Failure::usage("the desk does nothing by itself, so it has no dry run").hint("leave out `--dry-run`")
+        );
+    }
     let name = |site: &Site| site.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let views = sites.iter().map(|site| SiteView { name: name(site), ..SiteView::default() }).collect();
     let desk = Desk { sites: views, kind: args.page, has_preview: true, now: env.later().now, ..Desk::default() };
@@ -73,17 +81,25 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let (news, heard) = mpsc::channel();
     let signals = news.clone();
     proc::handle_signals(move |signal| signals.send(News::Over(signal)).is_ok());
+    if args.requests {
+        let sites = sites.clone();
+        thread::spawn(move || desk_feed::ask_forge(&sites));
+    }
     for (at, site) in sites.iter().cloned().enumerate() {
         let news = news.clone();
-        thread::spawn(move || desk_feed::watch(at, site, &news));
+        thread::spawn(move || desk_feed::watch(at, &site, &news));
     }
     let (wanted, asked) = mpsc::channel();
     let (pages, of) = (news.clone(), sites.clone());
     thread::spawn(move || desk_feed::read_pages(&of, &asked, &pages));
     let screen = Screen::enter(ui.has_colors()).map_err(unusable)?;
-    let mut open = Open { desk, sites, screen, news, wanted, last: None, is_dry: common.dry_run };
-    let signal = open.serve(&heard)?;
-    drop(open);
+    let mut open = Open { desk, sites, screen, news, wanted, last: None, running: Vec::new() };
+    let served = open.serve(&heard);
+    let Open { screen, running, .. } = open;
+    drop(screen);
+    // What was begun is done.
+    running.into_iter().for_each(|running| drop(running.join()));
+    let signal = served?;
     Ok(if signal == 0 { Exit::Done } else { Exit::Signal(u8::try_from(signal).unwrap_or(0)) })
 }
 
@@ -108,10 +124,10 @@ fn print(ui: &Ui, env: &Env, common: &Common, (mut desk, sites): (Desk, &[Site])
     }
     if let Some(page) = desk.wanted() {
         let content = desk_feed::content(&sites[page.site].env, &page);
-        let Wanted { worktree, kind, .. } = page;
-        desk.set_page(Page { worktree, kind, content });
+        let Wanted { key, kind, .. } = page;
+        desk.set_page(Page { key, kind, content });
     }
-    desk.now = env.later().now;
+    (desk.now, desk.size) = (env.later().now, size);
     let has_colors = matches!(common.color, Color::Always);
     screen::text(&frame(&desk, size).0, has_colors).iter().for_each(|line| ui.line(line));
     Ok(Exit::Done)
@@ -133,7 +149,8 @@ struct Open {
     news: Sender<News>,
     wanted: Sender<Option<Wanted>>,
     last: Option<Wanted>,
-    is_dry: bool,
+    /// The commands that were begun.
+    running: Vec<JoinHandle<()>>,
 }
 
 impl Open {
@@ -142,13 +159,13 @@ impl Open {
         let mut drawn = None;
         loop {
             let size = terminal::size().unwrap_or((80, 24));
+            (self.desk.now, self.desk.size) = (self.sites[0].env.later().now, size);
             // Ages change each second.
-            let now = self.sites[0].env.later().now;
-            if drawn != Some((now.as_second(), size)) {
-                self.desk.now = now;
+            let now = self.desk.now.as_second();
+            if drawn != Some((now, size)) {
                 let (buffer, cursor) = frame(&self.desk, size);
                 self.screen.draw(buffer, cursor).map_err(unusable)?;
-                drawn = Some((now.as_second(), size));
+                drawn = Some((now, size));
             }
             self.ask_for_page();
             if screen::is_gone(WAIT) {
@@ -160,6 +177,12 @@ impl Open {
                 effects.extend(self.input(&event, size.1));
                 drawn = None;
             }
+            for effect in effects {
+                if effect == Effect::Quit {
+                    return Ok(0);
+                }
+                self.carry_out(effect)?;
+            }
             for news in heard.try_iter() {
                 drawn = None;
                 match news {
@@ -169,19 +192,13 @@ impl Open {
                         self.desk.set_site(site, SiteView::new(name, head, &overview));
                     }
                     News::Page(page) => {
-                        let is_its = |last: &Wanted| last.worktree == page.worktree && last.kind == page.kind;
+                        let is_its = |last: &Wanted| last.key == page.key && last.kind == page.kind;
                         if self.last.as_ref().is_some_and(is_its) {
                             self.desk.set_page(*page);
                         }
                     }
                     News::Ended(ended) => self.desk.end(&ended),
                 }
-            }
-            for effect in effects {
-                if effect == Effect::Quit {
-                    return Ok(0);
-                }
-                self.carry_out(effect)?;
             }
         }
     }
@@ -212,28 +229,29 @@ impl Open {
 
     fn carry_out(&mut self, effect: Effect) -> Result<()> {
         match effect {
-            Effect::Run { site, about, mut words, input } => {
+            Effect::Run { site, about, words, input } => {
                 let (env, news) = (self.sites[site].env.clone(), self.news.clone());
-                if self.is_dry {
-                    words.insert(1, "-n".into());
-                }
-                thread::spawn(move || {
+                self.running.retain(|running| !running.is_finished());
+                self.running.push(thread::spawn(move || {
                     let answer = desk_feed::run(&env, &words, input);
                     let _ = news.send(News::Ended(Box::new(Ended { words, about, answer })));
-                });
+                }));
             }
             Effect::Attach(Target { site, worker, .. }) => {
                 let words = ["worker-ctl", "attach", &worker].map(str::to_owned);
-                let cmd = command(&self.sites[site].env, &words)?.var(FRONT, "1");
-                let status = self.screen.lend(|| cmd.foreground()).map_err(unusable)??;
-                let ended = || format!("attach ended with {status}: {worker} may not run");
-                self.desk.said = (!status.success()).then(ended);
+                let cmd = command(&self.sites[site].env, &words).map(|cmd| cmd.var(FRONT, "1"));
+                let attached = self.screen.lend(|| cmd.and_then(proc::Cmd::foreground)).map_err(unusable)?;
+                self.desk.said = match attached {
+                    Ok(status) if status.success() => None,
+                    Ok(status) => Some(format!("attach ended with {status}: {worker} may not run")),
+                    Err(failure) => Some(failure.to_string()),
+                };
             }
-            Effect::Edit { place, to, text } => {
-                let env = self.sites[to.site].env.clone();
-                match self.screen.lend(|| editor::edit(&env, &text)).map_err(unusable)? {
+            Effect::Edit(draft) => {
+                let env = self.sites[draft.to.site].env.clone();
+                match self.screen.lend(|| editor::edit(&env, &draft.text)).map_err(unusable)? {
                     Ok(text) => {
-                        let effect = self.desk.written(&What::Comment(place), &to, text.trim_end().to_owned());
+                        let effect = self.desk.written(Draft { text: text.trim_end().to_owned(), ..draft });
                         effect.map_or(Ok(()), |effect| self.carry_out(effect))?;
                     }
                     Err(failure) => self.desk.said = Some(failure.to_string()),
@@ -241,7 +259,9 @@ impl Open {
             }
             Effect::Open(address) => {
                 let env = &self.sites[0].env;
-                if let Some(opener) = ["xdg-open", "open"].iter().find_map(|name| proc::find(env, name)) {
+                let is_page = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme));
+                let opener = ["xdg-open", "open"].iter().find_map(|name| proc::find(env, name));
+                if let Some(opener) = opener.filter(|_| is_page) {
                     let cmd = proc::Cmd::new(&opener, env).arg(&address);
                     thread::spawn(move || cmd.capture());
                 }

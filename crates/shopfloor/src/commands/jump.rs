@@ -8,8 +8,8 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::commands::pass_on;
-use crate::commands::worker_commands::here;
-use crate::plan::rows::Row;
+use crate::facts::{overview, repository};
+use crate::plan::rows::{Row, rows};
 
 /// Attach to the agent that has waited for you longest
 ///
@@ -26,9 +26,14 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
-    let rows = here(env)?;
+    let main = repository::find_near(env)?.main;
+    let overview = overview::places(&env.at(&main)?)?;
+    if let Some(why) = overview.problems.first() {
+        return Err(Failure::failed(printable(why)).hint("`shopfloor doctor` shows what is wrong"));
+    }
+    let rows = rows(&overview);
     let mut waiting: Vec<&Row> = rows.iter().filter(|row| row.told.need.is_some()).collect();
-    waiting.sort_by_key(|row| (row.told.since, &row.name));
+    waiting.sort_by_key(|row| (row.told.since.unwrap_or(i64::MAX), &row.name));
     let file = env.state_home().map(|home| home.join("jump"));
     let last = file.as_ref().map_or(Ok(None), |file| fs::read_own(file))?.unwrap_or_default();
     let at = waiting.iter().position(|row| args.next && row.worktree.as_bytes() == last);

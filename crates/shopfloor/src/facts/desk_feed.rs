@@ -1,7 +1,6 @@
 //! What the desk shows, as it changes: each kind is read by a thread of its own, so that nothing holds up the screen.
 //! Files tell when there is something to ask for; while nothing changes, no process runs.
 
-use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -10,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use serde_json::Value;
-use shopfloor_core::board::Need;
 use shopfloor_core::diff::{self, DiffLine};
 use shopfloor_core::env::{Env, FRONT};
 use shopfloor_core::error::Result;
@@ -25,20 +23,22 @@ use super::overview::{self, Overview};
 use super::run_tool::{Answer, answer_of, ask, command};
 use crate::ansi::{self, StyledLine};
 
-/// How often files are looked at.
+/// How often files are looked at, and directories.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// How often what several tools say is asked for at most, and how often it is looked whether an `up` runs.
 const SELDOM: Duration = Duration::from_secs(2);
 
-/// For how many seconds a program writes nothing that has come to rest, and after which one that goes on after a limit is
-/// late.
+/// How often the forge is asked, and what only time tells, of those at work.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// For how many seconds a program writes nothing that has come to rest, perhaps with a question.
 const RESTS: i64 = 3;
-const LATE: i64 = 122;
 
 /// How many lines of a diff, and of anything else, are shown.
 const MOST_DIFF: usize = 20_000;
 const MOST_LINES: usize = 500;
+
+/// How much of a line is shown.
+const MOST_COLUMNS: usize = 2_000;
 
 /// How much of a log is read.
 const MOST_BYTES: usize = 1 << 18;
@@ -56,7 +56,7 @@ pub enum News {
 /// A command of ours that has ended.
 pub struct Ended {
     pub words: Vec<String>,
-    /// The worktree of the agent that it was about.
+    /// The key of the agent that it was about.
     pub about: Option<String>,
     pub answer: Result<Answer>,
 }
@@ -72,15 +72,13 @@ pub struct Site {
 /// The repositories of all roots on the user's list; those of roots or repositories that are gone are left out.
 pub fn all_sites(env: &Env) -> Result<Vec<Site>> {
     let listed = known_dirs::roots(env)?.into_iter().filter(|(root, common)| root.is_dir() && common.is_dir());
-    listed
-        .filter_map(|(root, common)| {
-            let dir = if common.ends_with(".git") { common.parent()?.to_path_buf() } else { common };
-            Some(env.at(&dir).map(|mut env| {
-                env.vars.insert("WORKER_CTL_ROOT".into(), root.into());
-                Site { env, dir }
-            }))
-        })
-        .collect()
+    let site = |(root, common): (PathBuf, PathBuf)| {
+        let dir = if common.ends_with(".git") { common.parent()?.to_path_buf() } else { common };
+        let mut env = env.at(&dir).ok()?;
+        env.vars.insert("WORKER_CTL_ROOT".into(), root.into());
+        Some(Site { env, dir })
+    };
+    Ok(listed.filter_map(site).collect())
 }
 
 /// The pages of the lower half.
@@ -97,22 +95,21 @@ pub enum PageKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     pub site: usize,
-    /// The agent's worktree.
-    pub worktree: String,
-    /// Its worker; without one there is nothing to show.
+    /// The agent, and the name of its worker; without one there is nothing to show.
+    pub key: String,
     pub worker: Option<String>,
     pub root: Option<PathBuf>,
     pub kind: PageKind,
-    pub need: Option<Need>,
-    /// Its commit, and how often its comments were changed here: with another one the diff is another.
-    pub version: (Option<String>, u64),
+    /// With another one the diff is another.
+    pub version: String,
+    /// The worker's record, but for the diff.
     pub record: Value,
 }
 
 /// A page.
 #[derive(Clone, Debug)]
 pub struct Page {
-    pub worktree: String,
+    pub key: String,
     pub kind: PageKind,
     pub content: Content,
 }
@@ -136,13 +133,20 @@ pub struct Menu {
 /// Some work, and the comments on it.
 #[derive(Clone, Debug, Default)]
 pub struct Review {
-    pub message: String,
+    pub commit: String,
     pub lines: Vec<DiffLine>,
     pub is_cut: bool,
     /// As `worker-ctl comment` has them.
     pub comments: Vec<Value>,
     /// How many lines were added and taken away since the last look.
     pub since: Option<(usize, usize)>,
+}
+
+impl Review {
+    /// How many comments were not sent yet.
+    pub fn unsent(&self) -> usize {
+        self.comments.iter().filter(|comment| comment["sent"] != true).count()
+    }
 }
 
 /// What `worker-ctl review --json` says.
@@ -153,9 +157,14 @@ pub fn review(record: &Value) -> Review {
         let lines = record["range_diff"].as_str().into_iter().flat_map(str::lines);
         lines.filter(|line| line.trim_start().starts_with(sign)).count()
     };
+    let mut lines = diff::lines(&diff[..end.unwrap_or(diff.len())]);
+    for line in &mut lines {
+        let end = line.text.char_indices().nth(MOST_COLUMNS).map_or(line.text.len(), |(end, _)| end);
+        line.text.truncate(end);
+    }
     Review {
-        message: record["message"].as_str().unwrap_or_default().to_owned(),
-        lines: diff::lines(&diff[..end.unwrap_or(diff.len())]),
+        commit: record["commit"].as_str().unwrap_or_default().to_owned(),
+        lines,
         is_cut: end.is_some(),
         comments: record["comments"].as_array().cloned().unwrap_or_default(),
         since: record["range_diff"].is_string().then(|| (count("++"), count("-+"))),
@@ -163,39 +172,91 @@ pub fn review(record: &Value) -> Review {
 }
 
 /// What changes when a file is written anew.
-fn stamp(path: &Path) -> Option<(i64, i64, u64, u64)> {
+type Stamp = Option<(i64, i64, u64, u64)>;
+
+fn stamp(path: &Path) -> Stamp {
     path.symlink_metadata().ok().map(|meta| (meta.mtime(), meta.mtime_nsec(), meta.len(), meta.ino()))
 }
 
 /// Tells what the tools say of a repository, at once and whenever its files have changed.
-pub fn watch(site: usize, at: Site, news: &Sender<News>) {
-    let (mut overview, mut head) = (Overview::default(), String::new());
-    let (mut near, mut far, mut asked) = (None, None, None::<Instant>);
-    let silent_after = silent_after(&at.env);
+pub fn watch(site: usize, at: &Site, news: &Sender<News>) {
+    let (mut told, mut head) = (Overview::default(), String::new());
+    let (mut near, mut far, mut is_up) = (Vec::new(), Vec::new(), false);
+    let (mut looked, mut asked) = (None::<Instant>, Instant::now());
     loop {
-        let is_due = asked.is_none_or(|asked| asked.elapsed() >= SELDOM);
-        let far_now = if is_due { Some(all_of(&at.dir)) } else { far.clone() };
-        let near_now = Some(of_root(&at.env, &overview, silent_after, if is_due { None } else { near.as_ref() }));
+        let is_due = looked.is_none_or(|looked| looked.elapsed() >= SELDOM);
+        let (mut far_now, mut up_now) = (far.clone(), is_up);
+        if is_due {
+            let lock = told.floor.as_ref().map(|floor| floor.root.join("locks/daemon.lock"));
+            (far_now, looked) = (of_repository(&at.dir), Some(Instant::now()));
+            up_now = lock.is_some_and(|lock| Lock::is_held(&lock).unwrap_or(false));
+        }
+        let near_now = of_root(&at.env, &told);
+        let is_busy = told.workers.iter().any(is_at_work);
+        let waited = if told.problems.is_empty() { MINUTE } else { SELDOM };
+        let is_late = (is_busy || !told.problems.is_empty()) && asked.elapsed() >= waited;
         let read = match () {
             () if far_now != far => overview::read(&at.env),
-            () if near_now != near => overview::with_workers(&at.env, overview.clone()),
+            () if near_now != near || up_now != is_up || is_late => overview::with_workers(&at.env, told.clone()),
             () => {
                 thread::sleep(LOOK);
                 continue;
             }
         };
-        asked = if is_due { Some(Instant::now()) } else { asked };
         if far_now != far {
-            head = commit(&at);
+            head = commit(at);
         }
-        let is_first = far.is_none();
-        // What was seen before is what was asked about.
-        (far, near) = (far_now, if is_first { None } else { near_now });
-        overview = read.unwrap_or_else(|failure| Overview { problems: vec![failure.to_string()], ..overview });
-        if news.send(News::Overview(site, Box::new(overview.clone()), head.clone())).is_err() {
+        // What was seen before it was asked about is what the answer is about.
+        (near, far, is_up, asked) = (near_now, far_now, up_now, Instant::now());
+        let mut now = read.unwrap_or_else(|failure| Overview { problems: vec![failure.to_string()], ..told.clone() });
+        if now.floor.is_none() && !now.problems.is_empty() {
+            // What cannot be read now is as it was.
+            (now.floor, now.workers) = (told.floor, told.workers);
+            now.agents = if now.agents.is_empty() { told.agents } else { now.agents };
+        }
+        told = now;
+        if news.send(News::Overview(site, Box::new(told.clone()), head.clone())).is_err() {
             return;
         }
     }
+}
+
+/// Whether its program works on a task.
+fn is_at_work(worker: &Value) -> bool {
+    worker["task"] != "idle" && worker["task"] != "needs_review"
+}
+
+/// What tells that something has changed in the root: its files, and whether programs have come to rest.
+fn of_root(env: &Env, told: &Overview) -> Vec<(Stamp, bool)> {
+    let Some(floor) = &told.floor else { return Vec::new() };
+    let file = |name: &str| (stamp(&floor.root.join(name)), false);
+    let now = env.later().now.as_second();
+    let rests = told.workers.iter().filter(|worker| is_at_work(worker)).map(|worker| {
+        let log = floor.root.join(format!("logs/{}.log", worker["name"].as_str().unwrap_or_default()));
+        (None, stamp(&log).is_some_and(|(wrote, ..)| now - wrote > RESTS))
+    });
+    ["state.json", "requests.json", "clashes.json", "config.toml", "comments"]
+        .map(file)
+        .into_iter()
+        .chain(rests)
+        .collect()
+}
+
+/// What tells that something has changed in the repository: refs, worktrees, and what the tools keep there.
+fn of_repository(dir: &Path) -> Vec<(PathBuf, Stamp)> {
+    const DEPTH: usize = 3;
+    const MOST: usize = 2_000;
+    let common = common_dir_of(dir).unwrap_or_else(|| dir.join(".git"));
+    let start = ["HEAD", "packed-refs", "reftable/tables.list", "refs/heads", "worktrees", "shopfloor"];
+    let mut all: Vec<(PathBuf, usize)> = start.map(|name| (common.join(name), 0)).into();
+    let mut at = 0;
+    while let Some((dir, depth)) = all.get(at).filter(|_| all.len() < MOST).cloned() {
+        let entries = std::fs::read_dir(&dir).into_iter().flatten().flatten();
+        let below = entries.filter(|entry| depth < DEPTH && entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        all.extend(below.take(MOST).map(|entry| (entry.path(), depth + 1)));
+        at += 1;
+    }
+    all.into_iter().map(|(path, _)| (path.clone(), stamp(&path))).collect()
 }
 
 /// The last commit of the main checkout, in short.
@@ -205,62 +266,21 @@ pub fn commit(site: &Site) -> String {
     git.and_then(Cmd::capture).map(|output| output.text()).unwrap_or_default()
 }
 
-/// After how many seconds a program counts as silent.
-fn silent_after(env: &Env) -> Option<i64> {
-    let settings = ask(env, &["worker-ctl", "config"]).ok()?.records;
-    let value = settings.iter().find(|setting| setting["name"] == "silent_after")?["value"].as_str()?;
-    let after = shopfloor_core::time::parse_duration(value, shopfloor_core::time::Unit::Seconds)?.as_secs();
-    i64::try_from(after).ok().filter(|after| *after > 0)
-}
-
-/// What tells that something has changed in the root: its files, and whether programs have come to rest.
-type Near = (Vec<Option<(i64, i64, u64, u64)>>, Vec<(bool, bool, bool)>, bool);
-
-fn of_root(env: &Env, overview: &Overview, silent_after: Option<i64>, before: Option<&Near>) -> Near {
-    let Some(floor) = &overview.floor else { return (Vec::new(), Vec::new(), false) };
-    let files =
-        ["state.json", "requests.json", "clashes.json", "config.toml"].map(|name| stamp(&floor.root.join(name)));
-    let now = env.later().now.as_second();
-    let working =
-        overview.workers.iter().filter(|worker| !["idle", "needs_review"].map(Value::from).contains(&worker["task"]));
-    let rests = working.map(|worker| {
-        let log = floor.root.join(format!("logs/{}.log", worker["name"].as_str().unwrap_or_default()));
-        let quiet = stamp(&log).map_or(0, |(wrote, ..)| now - wrote);
-        let until = worker["limited_until_at"].as_str().and_then(|time| time.parse::<jiff::Timestamp>().ok());
-        let is_late = until.is_some_and(|until| now > until.as_second() + LATE);
-        (quiet > RESTS, silent_after.is_some_and(|after| quiet > after), is_late)
-    });
-    let is_up = before
-        .map_or_else(|| Lock::is_held(&floor.root.join("locks/daemon.lock")).unwrap_or(false), |(_, _, is_up)| *is_up);
-    (files.to_vec(), rests.collect(), is_up)
-}
-
-/// What tells that something has changed in the repository: refs, worktrees, and what the tools keep there.
-fn all_of(dir: &Path) -> BTreeMap<PathBuf, Option<(i64, i64, u64, u64)>> {
-    const DEPTH: usize = 3;
-    const MOST: usize = 2_000;
-    let common = common_dir_of(dir).unwrap_or_else(|| dir.join(".git"));
-    let mut all: BTreeMap<_, _> = ["HEAD", "packed-refs", "reftable/tables.list"]
-        .map(|name| (common.join(name), stamp(&common.join(name))))
-        .into();
-    let mut next: Vec<(PathBuf, usize)> =
-        ["refs/heads", "worktrees", "shopfloor"].map(|name| (common.join(name), 0)).to_vec();
-    while let Some((dir, depth)) = next.pop() {
-        let entries = std::fs::read_dir(&dir).into_iter().flatten().flatten();
-        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        if depth < DEPTH && all.len() + next.len() < MOST {
-            next.extend(below.map(|entry| (entry.path(), depth + 1)));
-        }
-        all.insert(dir.clone(), stamp(&dir));
+/// Lets worker-ctl ask the forge about requests, once a minute.
+pub fn ask_forge(sites: &[Site]) {
+    loop {
+        // What fails is tried again; what was told last is shown with its age.
+        sites.iter().for_each(|site| drop(overview::ask_forge(&site.env, false)));
+        thread::sleep(MINUTE);
     }
-    all
 }
 
 /// Reads the pages that are asked for, the last one only, and again when the terminal that one shows has changed.
 pub fn read_pages(sites: &[Site], wanted: &Receiver<Option<Wanted>>, news: &Sender<News>) {
     let (mut current, mut seen) = (None::<Wanted>, None);
     loop {
-        let is_live = current.as_ref().is_some_and(|page| page.kind != PageKind::Diff);
+        let is_live = |page: &Wanted| [PageKind::Terminal, PageKind::Log].contains(&page.kind);
+        let is_live = current.as_ref().is_some_and(is_live);
         let asked =
             if is_live { wanted.recv_timeout(LOOK) } else { wanted.recv().map_err(|_| RecvTimeoutError::Disconnected) };
         match asked {
@@ -277,8 +297,8 @@ pub fn read_pages(sites: &[Site], wanted: &Receiver<Option<Wanted>>, news: &Send
         }
         seen = now;
         let content = content(&sites[page.site].env, page);
-        let Wanted { worktree, kind, .. } = page.clone();
-        if news.send(News::Page(Box::new(Page { worktree, kind, content }))).is_err() {
+        let (key, kind) = (page.key.clone(), page.kind);
+        if news.send(News::Page(Box::new(Page { key, kind, content }))).is_err() {
             return;
         }
     }
@@ -288,10 +308,10 @@ pub fn read_pages(sites: &[Site], wanted: &Receiver<Option<Wanted>>, news: &Send
 pub fn content(env: &Env, page: &Wanted) -> Content {
     let plain = |text: &str| Content::Text(text.lines().map(printable).collect());
     let Some(worker) = &page.worker else {
-        return plain(&format!("No agent works here yet: `shopfloor adopt {}`", page.worktree));
+        return plain("No agent was started here yet.");
     };
     let said = match page.kind {
-        PageKind::Terminal => terminal(env, worker, page.need),
+        PageKind::Terminal => terminal(env, worker, page.record["needs"] == "asks"),
         PageKind::Diff => {
             let words = ["worker-ctl", "review", worker, "-n"].map(str::to_owned);
             run(env, &words, None).map(|answer| match answer.records.first() {
@@ -314,62 +334,51 @@ pub fn refusal(answer: &Answer) -> String {
 }
 
 /// What a terminal shows, with so many lines above; else why there is nothing.
-fn screen(env: &Env, worker: &str, lines: usize) -> Result<std::result::Result<Vec<StyledLine>, Content>> {
-    let lines = lines.to_string();
-    let words = ["worker-ctl", "peek", worker, "--ansi", "--lines", &lines].map(str::to_owned);
+fn screen(env: &Env, worker: &str, lines: usize) -> Result<Content> {
+    let words = ["worker-ctl", "peek", worker, "--ansi", "--lines", &lines.to_string()].map(str::to_owned);
     let answer = run(env, &words, None)?;
     let text = answer.records.first().and_then(|record| record["text"].as_str());
-    Ok(text.map(ansi::lines).ok_or_else(|| Content::Text(refusal(&answer).lines().map(printable).collect())))
+    let refused = || Content::Text(refusal(&answer).lines().map(printable).collect());
+    Ok(text.map_or_else(refused, |text| Content::Screen(ansi::lines(text), None)))
 }
 
-/// The screen of an agent's program, and the menu on it.
-fn terminal(env: &Env, worker: &str, need: Option<Need>) -> Result<Content> {
-    let lines = match screen(env, worker, 0)? {
-        Ok(lines) => lines,
-        Err(refusal) => return Ok(refusal),
-    };
-    let asked = (need == Some(Need::Asks)).then(|| ask(env, &["worker-ctl", "answer", worker, "-n"])).transpose()?;
-    let menu = asked.and_then(|answer| {
-        let record = answer.records.into_iter().next()?;
+/// The screen of an agent's program; of one that asks, with the menu on it, from one look.
+fn terminal(env: &Env, worker: &str, asks: bool) -> Result<Content> {
+    let asked = asks.then(|| ask(env, &["worker-ctl", "answer", worker, "-n"])).transpose()?;
+    let menu = asked.as_ref().and_then(|answer| {
+        let record = answer.records.first()?;
         let lines = record["lines"].as_array()?.iter().filter_map(|line| line.as_str().map(str::to_owned)).collect();
-        Some(Menu { id: record["menu"].as_str()?.to_owned(), lines })
+        let menu = Menu { id: record["menu"].as_str()?.to_owned(), lines };
+        Some(Content::Screen(ansi::lines(record["screen"].as_str()?), Some(menu)))
     });
-    // It has to be the one that is drawn.
-    let drawn: Vec<String> = lines.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect()).collect();
-    let has =
-        |line: &String| drawn.iter().any(|drawn| drawn.contains(line.split_once(". ").map_or("", |(_, text)| text)));
-    Ok(Content::Screen(lines, menu.filter(|menu| menu.lines.iter().all(has))))
+    menu.map_or_else(|| screen(env, worker, 0), Ok)
 }
 
-/// The task, what is known of the work, and what happened.
+/// The task, what is known of the work, and what happened, the last first.
 fn task(page: &Wanted) -> String {
-    let record = &page.record;
-    let mut lines = Vec::new();
-    for (key, title) in
-        [("agent", "Agent"), ("branch", "Branch"), ("target", "Lands on"), ("commit", "Commit"), ("fault", "Fault")]
-    {
-        lines.extend(record[key].as_str().map(|text| format!("{title}: {}", printable(text))));
-    }
-    let check = record["check"].as_object().map(|check| if check["ok"] == true { "green" } else { "red, see the log" });
-    lines.extend(check.map(|check| format!("Check: {check}")));
-    lines.extend(
-        record.pointer("/request/url").and_then(Value::as_str).map(|url| format!("Request: {}", printable(url))),
-    );
-    lines.extend(
-        record["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).map(|note| format!("Note: {note}")),
-    );
-    lines.push(String::new());
-    lines.push(record["prompt"].as_str().unwrap_or("no task").to_owned());
-    lines.push(String::new());
+    let known = [
+        ("/agent", "Agent"),
+        ("/branch", "Branch"),
+        ("/target", "Lands on"),
+        ("/commit", "Commit"),
+        ("/fault", "Fault"),
+        ("/request/url", "Request"),
+    ];
+    let text = |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let known = known.iter().filter_map(|(key, title)| Some(format!("{title}: {}", text(&page.record, key)?)));
+    let check =
+        page.record.pointer("/check/ok").map(|ok| if *ok == true { "Check: green" } else { "Check: red, see the log" });
+    let notes = page.record["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let notes = notes.map(|note| format!("Note: {note}"));
+    let task = ["".into(), text(&page.record, "/prompt").unwrap_or_else(|| "no task".into()), "".into()];
     let events = page.root.as_ref().map(|root| tail(&root.join("logs/events.jsonl"))).unwrap_or_default();
-    let events = events.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let own: Vec<Value> = events.filter(|event| event["worker"].as_str() == page.worker.as_deref()).collect();
-    let text = |event: &Value, key: &str| event[key].as_str().unwrap_or_default().to_owned();
-    lines.extend(own.iter().rev().take(MOST_LINES).map(|event| {
-        let time = text(event, "time").chars().take(16).collect::<String>().replace('T', " ");
-        format!("{time}  {}  {}  {}", text(event, "event"), text(event, "to"), text(event, "detail"))
-    }));
-    lines.join("\n")
+    let own = events.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let own = own.filter(|event| event["worker"].as_str() == page.worker.as_deref()).take(MOST_LINES).map(|event| {
+        let said = ["/event", "/to", "/detail"].map(|key| text(&event, key).unwrap_or_default()).join("  ");
+        format!("{}  {said}", text(&event, "/time").unwrap_or_default())
+    });
+    let all = known.chain(check.map(str::to_owned)).chain(notes).chain(task).chain(own);
+    all.collect::<Vec<_>>().join("\n")
 }
 
 /// What a failed check said, else what the terminal showed.
@@ -381,7 +390,7 @@ fn log(env: &Env, worker: &str, page: &Wanted) -> Result<Content> {
         let last = &lines[lines.len().saturating_sub(MOST_LINES)..];
         return Ok(Content::Text(last.iter().map(|line| printable(line)).collect()));
     }
-    Ok(screen(env, worker, MOST_LINES)?.map_or_else(|refusal| refusal, |lines| Content::Screen(lines, None)))
+    screen(env, worker, MOST_LINES)
 }
 
 /// The end of a file.
@@ -392,7 +401,7 @@ fn tail(path: &Path) -> String {
 
 /// Runs one of our commands with `--json`, as the front door does.
 pub fn run(env: &Env, words: &[String], input: Option<String>) -> Result<Answer> {
-    let words = [words, &["--json".to_owned()]].concat();
+    let words = [&words[..1], &["--json".to_owned()], &words[1..]].concat();
     let cmd = command(env, &words)?.var(FRONT, "1");
     answer_of(match input {
         Some(text) => cmd.input(text.into_bytes()),

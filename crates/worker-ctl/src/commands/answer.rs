@@ -55,12 +55,12 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let screen = if pane.end.is_some() { String::new() } else { tmux.capture(&pane.id, 0)? };
     let menu = Menu::read(&screen)
         .ok_or_else(|| failure::WRONG_STATE.failure(format!("the screen of {name} shows no menu")).hint(&attach))?;
-    let asked = digest(&worker, &menu);
+    let asked = digest(&worker, &screen, &menu);
     let Some(wanted) = wanted else {
         if !ctx.is_dry {
             remember(ctx, &worker, Some(asked), false)?;
         }
-        return Ok(print(ctx, &worker, &menu, None));
+        return Ok(print(ctx, &worker, (&screen, &menu), None));
     };
     let is_other = |listed: &String| *listed != asked;
     // What was listed elsewhere meanwhile is not what this answer is about.
@@ -80,7 +80,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     };
     if ctx.is_dry {
         let would = format!("choose `{}` in the menu of {name}", menu.lines[chosen]);
-        return Ok(commands::show(ctx.ui, answer(&worker, &menu, Some(chosen)), &[would]));
+        return Ok(commands::show(ctx.ui, answer(&worker, (&screen, &menu), Some(chosen)), &[would]));
     }
     if !args.force {
         typing::require_free(&tmux, name, &pane.id)?;
@@ -89,7 +89,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     // Another question may have come at once.
     let is_over = Menu::read(&tmux.capture(&pane.id, 0)?).is_none();
     remember(ctx, &worker, None, is_over)?;
-    Ok(print(ctx, &worker, &menu, Some(chosen)))
+    Ok(print(ctx, &worker, (&screen, &menu), Some(chosen)))
 }
 
 /// Whether a program tells by its hooks when it asks. Of others only the screen shows it.
@@ -98,10 +98,16 @@ fn tells(ctx: &Context<'_>, worker: &Worker) -> bool {
     hooks.is_some_and(|hooks| hooks.events.iter().any(|(_, event)| *event == HookEvent::Asks))
 }
 
+/// How many lines above a menu tell its question.
+const ABOVE: usize = 3;
+
 /// What makes a question this one: another may have the same lines.
-fn digest(worker: &Worker, menu: &Menu) -> String {
+fn digest(worker: &Worker, screen: &str, menu: &Menu) -> String {
     let ReportedActivity { activity_at, activity_text, question_id, .. } = &worker.reported;
-    Digest::of(format!("{activity_at:?} {activity_text:?} {question_id:?} {:?}", menu.lines).as_bytes()).to_string()
+    let above = screen.lines().take(menu.first).filter(|line| !line.trim().is_empty());
+    let above: Vec<&str> = above.collect::<Vec<_>>().into_iter().rev().take(ABOVE).collect();
+    Digest::of(format!("{activity_at:?} {activity_text:?} {question_id:?} {above:?} {:?}", menu.lines).as_bytes())
+        .to_string()
 }
 
 fn remember(
@@ -131,16 +137,16 @@ fn parse(line: &str) -> Result<Wanted> {
 }
 
 /// The answer with `--json`.
-fn answer(worker: &Worker, menu: &Menu, chosen: Option<usize>) -> Value {
+fn answer(worker: &Worker, (screen, menu): (&str, &Menu), chosen: Option<usize>) -> Value {
     let (question, chosen) = (&worker.reported.activity_text, chosen.map(|chosen| &menu.lines[chosen]));
-    let keys = json!({ "question": question, "lines": menu.lines, "menu": digest(worker, menu), "chosen": chosen });
+    let keys = json!({ "question": question, "lines": menu.lines, "menu": digest(worker, screen, menu), "screen": screen, "chosen": chosen });
     commands::about(&worker.name, keys)
 }
 
 /// Prints the chosen line, or else all of them.
-fn print(ctx: &Context<'_>, worker: &Worker, menu: &Menu, chosen: Option<usize>) -> Exit {
+fn print(ctx: &Context<'_>, worker: &Worker, (screen, menu): (&str, &Menu), chosen: Option<usize>) -> Exit {
     match chosen {
-        _ if ctx.ui.is_json() => ctx.ui.json(&answer(worker, menu, chosen)),
+        _ if ctx.ui.is_json() => ctx.ui.json(&answer(worker, (screen, menu), chosen)),
         Some(chosen) => ctx.ui.line(printable(&menu.lines[chosen])),
         None => menu.lines.iter().for_each(|line| ctx.ui.line(printable(line))),
     }

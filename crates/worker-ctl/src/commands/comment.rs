@@ -15,6 +15,7 @@ use crate::commands::{self, about};
 use crate::comments::{Comment, Comments, Side};
 use crate::context::Context;
 use crate::failure;
+use crate::layout;
 use crate::plan::accept::require_review;
 use crate::plan::comments::{MARK, at_line, edited, find, follow, is_sent, message, place, shown};
 use crate::worker::Worker;
@@ -23,12 +24,17 @@ use crate::worker::Worker;
 pub struct Args {
     /// The worker
     pub worker: String,
-    /// The line: `FILE:12`, or `FILE:-12` for a line of the old file [default: print the comments]
+    /// The line: `FILE:12`, or `FILE:-12` for a line of the old file; after `--` it may begin with a dash [default: print
+    /// the comments]
     #[arg(value_name = "PLACE", requires = "change")]
     pub place: Option<String>,
     /// The comment, which replaces another one there; `-` reads it from stdin
     #[arg(allow_hyphen_values = true, group = "change")]
     pub text: Option<String>,
+    /// The commit whose lines are meant; if the work is another one by now, the comment goes to where its line is
+    /// [default: the one that is reviewed]
+    #[arg(long, value_name = "SHA", requires = "text")]
+    pub commit: Option<String>,
     /// Delete the comment there
     #[arg(long, group = "change", requires = "place")]
     pub delete: bool,
@@ -53,15 +59,20 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         };
         return print(ctx, &worker, &change(ctx, &worker, has)?);
     }
-    require_review(&worker)?;
-    let lines = Kept::read(ctx, &worker)?.lines;
+    let commit = args.commit.clone().map_or_else(|| require_review(&worker).map(str::to_owned), Ok)?;
+    if !commit.chars().all(|c| c.is_ascii_hexdigit()) {
+        return Err(Failure::usage(format!("`{}` is no commit", printable(&commit))).hint("give its whole name"));
+    }
+    let lines = diff::lines(&commands::diff(ctx, &commit)?);
     let mut written = Comment { path, side, line, text: text.unwrap_or_default(), ..Comment::default() };
     let at = find(&lines, &written).ok_or_else(|| lacking(&worker, &written))?;
     at_line(&mut written, &lines[at]);
     written.at = render(ctx.env.later().now);
+    let written = Comments { v: 1, commit, comments: vec![written] };
+    let written = Kept::of(ctx, &worker, written)?.comments.comments.remove(0);
     let add = |kept: &mut Comments| {
         let is_other = |other: &Comment| {
-            other.stale.is_some() || (&other.path, other.side, other.line) != (&written.path, side, line)
+            other.stale.is_some() || (&other.path, other.side, other.line) != (&written.path, side, written.line)
         };
         kept.comments.retain(is_other);
         kept.comments.push(written.clone());
@@ -92,7 +103,8 @@ fn print(ctx: &Context<'_>, worker: &Worker, kept: &Comments) -> Result<Exit> {
     }
     for comment in &kept.comments {
         let text = comment.text.lines().collect::<Vec<_>>().join(" / ");
-        ctx.ui.line(printable(&format!("{}: {text}", place(comment))));
+        let sent = if comment.sent { " (was sent)" } else { "" };
+        ctx.ui.line(printable(&format!("{}{sent}: {text}", place(comment))));
     }
     Ok(Exit::Done)
 }
@@ -125,11 +137,14 @@ impl Kept {
         Kept::of(ctx, worker, Comments::load(&ctx.root.path, &worker.name)?)
     }
 
-    /// These comments as they stand now, without those that were sent by a command that could not say so any more.
+    /// These comments as they stand now. Those that were sent by a command that could not say so any more are marked.
     fn of(ctx: &Context<'_>, worker: &Worker, mut comments: Comments) -> Result<Kept> {
-        let work = &worker.work;
-        if let (Some(changes), true) = (&work.changes, work.baseline_sha.as_ref() == Some(&comments.commit)) {
-            comments.comments.retain(|comment| !is_sent(comment, changes));
+        let (work, is_settled) = (&worker.work, worker.pending_send.is_none());
+        if let (Some(changes), true) =
+            (&work.changes, is_settled && work.baseline_sha.as_ref() == Some(&comments.commit))
+        {
+            let lines = diff::lines(&commands::diff(ctx, &comments.commit)?);
+            comments.comments.iter_mut().for_each(|comment| comment.sent |= is_sent(comment, &lines, changes));
         }
         let Ok(sha) = require_review(worker) else { return Ok(Kept { comments, lines: Vec::new() }) };
         let lines = diff::lines(&commands::diff(ctx, sha)?);
@@ -159,7 +174,10 @@ pub fn read_file(ctx: &Context<'_>, file: &Path) -> Result<Comments> {
     if comments.comments.is_empty() {
         return Err(wrong("it holds no comment".into()));
     }
-    Ok(comments)
+    match comments.comments.iter().position(|comment| comment.text.trim().is_empty()) {
+        Some(at) => Err(wrong(format!("comment {} has no text", at + 1))),
+        None => Ok(comments),
+    }
 }
 
 /// The comments that a person adds to the diff of the work in an editor.
@@ -168,13 +186,30 @@ pub fn ask(ctx: &Context<'_>, worker: &Worker) -> Result<Comments> {
     let lines = diff::lines(&commands::diff(ctx, sha)?);
     let head = format!("# Add lines that begin with `{MARK}` below a line: comments about it.\n");
     let text: String = lines.iter().map(|line| shown(line) + "\n").collect();
-    let said = edited(&editor::edit(ctx.env, &(head + &text))?, &lines).map_err(|(at, why)| {
-        Failure::malformed(format!("line {at} of what was edited: {why}")).hint("change nothing else; nothing was sent")
-    })?;
+    let text = editor::edit(ctx.env, &(head + &text))?;
+    let said = match edited(&text, &lines) {
+        Ok(said) => said,
+        Err((at, why)) => {
+            let aside = layout::comments(&ctx.root.path, &worker.name).with_extension("edited");
+            fs::create_private_dir(aside.parent().unwrap_or(&ctx.root.path))?;
+            fs::replace(&aside, text.as_bytes(), Some(fs::PRIVATE))?;
+            return Err(Failure::malformed(format!("line {at} of what was edited: {why}"))
+                .hint(format!("change nothing else; nothing was sent, and what you wrote is in {}", aside.display())));
+        }
+    };
     if said.is_empty() {
         return Err(failure::WRONG_STATE
             .failure("no comment was written, so nothing was sent")
             .hint(format!("begin lines with `{MARK}` below the lines that they are about")));
+    }
+    // What cannot be sent is kept.
+    let now = render(ctx.env.later().now);
+    let said: Vec<Comment> = said.into_iter().map(|comment| Comment { at: now.clone(), ..comment }).collect();
+    if !ctx.is_dry {
+        change(ctx, worker, |kept| {
+            kept.comments.extend(said.clone());
+            Ok(())
+        })?;
     }
     Ok(Comments { v: 1, commit: sha.to_owned(), comments: said })
 }
@@ -185,7 +220,13 @@ pub fn text(ctx: &Context<'_>, worker: &Worker, mut given: Comments) -> Result<S
     if given.commit.is_empty() {
         given.commit.clone_from(&sha);
     }
-    let Kept { comments, lines } = Kept::of(ctx, worker, given)?;
+    let Kept { mut comments, lines } = Kept::of(ctx, worker, given)?;
+    comments.comments.retain(|comment| !comment.sent);
+    if comments.comments.is_empty() {
+        return Err(failure::WRONG_STATE
+            .failure("all these comments were sent already")
+            .hint(format!("`worker-ctl comment {}` lists them; `--delete` takes one out", worker.name)));
+    }
     let is_lost = |comment: &&Comment| comment.stale.is_none() && find(&lines, comment).is_none();
     match comments.comments.iter().find(is_lost) {
         Some(lost) => Err(lacking(worker, lost)),
@@ -198,13 +239,11 @@ pub fn forget(ctx: &Context<'_>, worker: &str, sent: &[Comment]) -> Result<()> {
     let is_sent = |kept: &Comment| {
         sent.iter().any(|sent| (&sent.path, &sent.text, &sent.at) == (&kept.path, &kept.text, &kept.at))
     };
-    if Comments::load(&ctx.root.path, worker)?.comments.iter().any(is_sent) {
-        Comments::update(&ctx.root.path, worker, |kept| {
-            kept.comments.retain(|comment| !is_sent(comment));
-            Ok(())
-        })?;
-    }
-    Ok(())
+    let forget = |kept: &mut Comments| {
+        kept.comments.retain(|comment| !comment.sent && !is_sent(comment));
+        Ok(())
+    };
+    Comments::update(&ctx.root.path, worker, forget).map(drop)
 }
 
 /// The comments as an answer has them, for whoever shows them beside the diff.

@@ -11,7 +11,7 @@ use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 use shopfloor_core::board::{BoardRow, Need, Screen, Standing, lines};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::forge::Request;
 use shopfloor_core::proc;
 use shopfloor_core::time::local_clock;
@@ -26,6 +26,7 @@ use crate::context::Context;
 use crate::facts::clashes::{Clash, last};
 use crate::facts::losses::stashes;
 use crate::facts::request::Own;
+use crate::failure;
 use crate::notify_person::Bell;
 use crate::plan::check::record;
 use crate::plan::machine::until;
@@ -116,8 +117,18 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 
 /// One line: how many workers need a person for what, the most first, and whether nobody keeps them up.
 pub fn line_for_bar(ui: &Ui, env: &Env, named: Option<&Path>) -> Result<Exit> {
-    let root = WorkerRoot::find_listed(env, named)?;
-    let state = store::load(&root.path).inspect_err(|_| ui.line("?"))?;
+    let read = || -> Result<(WorkerRoot, State, bool)> {
+        let root = WorkerRoot::find_listed(env, named)?;
+        let (state, is_up) = (store::load(&root.path)?, up_lock::is_running(&root.path)?);
+        Ok((root, state, is_up))
+    };
+    let (root, state, is_up) = read().map_err(|failure| match failure::UNLISTED_ROOT.is_kind_of(&failure) {
+        true => failure,
+        false => {
+            ui.line("?");
+            Failure { exit: Exit::Failed, ..failure }
+        }
+    })?;
     let now = env.later().now.as_second();
     let mut counts: Vec<(usize, Need)> = Vec::new();
     for need in state.workers.values().filter_map(|worker| need_by_files(&root, now, worker)) {
@@ -130,7 +141,7 @@ pub fn line_for_bar(ui: &Ui, env: &Env, named: Option<&Path>) -> Result<Exit> {
     let word = |need: Need| if need == Need::Review { "review" } else { need.word() };
     let mut words: Vec<String> = counts.iter().map(|(count, need)| format!("{count} {}", word(*need))).collect();
     let is_at_work = state.workers.values().any(|worker| worker.task != Task::Idle);
-    if is_at_work && !up_lock::is_running(&root.path)? {
+    if is_at_work && !is_up {
         words.push("up stopped".into());
     }
     ui.line(words.join(" "));

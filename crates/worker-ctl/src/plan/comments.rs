@@ -46,7 +46,7 @@ pub fn follow(mut kept: Comments, commit: &str, lines: &[DiffLine], old: &[DiffL
 /// Puts a comment at a line, in the side that it has.
 pub fn at_line(comment: &mut Comment, line: &DiffLine) {
     comment.line = number(line, comment.side).unwrap_or(comment.line);
-    (comment.hunk, comment.quote) = (line.hunk.to_string(), line.text.clone());
+    (comment.hunk, comment.quote) = (cut(&line.hunk), cut(&line.text));
 }
 
 /// Where the line of a comment is now.
@@ -66,7 +66,7 @@ fn moved(lines: &[DiffLine], old: &[DiffLine], comment: &Comment) -> Option<usiz
     let is_telling = comment.quote.chars().any(char::is_alphanumeric);
     let is_same = |at: &usize| {
         let line = &lines[*at];
-        is_at(line, comment) && line.text == comment.quote && (is_telling || alike(*at) > 0)
+        is_at(line, comment) && cut(&line.text) == comment.quote && (is_telling || alike(*at) > 0)
     };
     let distance = |at: usize| number(&lines[at], comment.side).map_or(usize::MAX, |now| now.abs_diff(comment.line));
     (0..lines.len()).filter(is_same).min_by_key(|at| (Reverse(alike(*at)), distance(*at)))
@@ -106,12 +106,22 @@ fn around(lines: &[DiffLine], at: usize) -> &[DiffLine] {
 }
 
 fn quoted(line: &DiffLine) -> String {
-    format!("  {:>5} {}{}\n", line.number().unwrap_or_default(), line.sign(), line.text)
+    format!("  {:>5} {}{}\n", line.number().unwrap_or_default(), line.sign(), cut(&line.text))
 }
 
-/// Whether a comment was sent with this text, in which a review asked for changes of `commit`.
-pub fn is_sent(comment: &Comment, text: &str) -> bool {
-    text.contains(&format!("{}\n", place(comment))) && text.contains(&comment.text)
+/// Whether a comment on the work with this diff was sent with this text, in which a review asked for changes.
+pub fn is_sent(comment: &Comment, lines: &[DiffLine], text: &str) -> bool {
+    let sent = one(comment, lines);
+    text.split_once(sent.trim_end()).is_some_and(|(before, after)| {
+        (before.is_empty() || before.ends_with("\n\n")) && (after.trim().is_empty() || after.starts_with("\n\n"))
+    })
+}
+
+/// How much of a line is kept with a comment, and sent.
+const MOST_QUOTED: usize = 500;
+
+fn cut(line: &str) -> String {
+    line.chars().take(MOST_QUOTED).collect()
 }
 
 /// The mark of a comment in a diff that a person edits.
@@ -206,8 +216,11 @@ mod tests {
              x:4 of the commit 0123456789ab\n  two\nc4\n\n\
              x:2 (of the old file)\n      3 +}\n      4 +two\n      5 +}\n      2 -gone\n      6 +three\nc2\n"
         );
-        assert!(is_sent(&kept.comments[0], &message(&kept, &lines(OLD))));
-        assert!(!is_sent(&comment(Side::New, 3), &message(&kept, &lines(OLD))));
+        let sent =
+            |comment: &Comment| is_sent(comment, &lines(OLD), &format!("Two:\n\n{}", message(&kept, &lines(OLD))));
+        assert!(kept.comments.iter().all(sent) && !sent(&comment(Side::New, 3)));
+        // Part of another one's text.
+        assert!(!sent(&Comment { text: "c".into(), ..comment(Side::New, 2) }));
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn a_task_is_reviewed_commented_sent_back_and_landed_by_keys() {
     // Another terminal shows the same comments, and a killed desk loses none.
     floor.app.run("worker-ctl", &["comment", "ada"]).exit(0).out_has("ada.txt:2: Say why; all of `it`.");
     floor.app.sh("kill -9 $(cat ~/pid)").exit(0);
-    terminal.shows("Killed");
+    terminal.until("a shell", |screen| screen.ends_with('$'));
     // Enter is no line end there until the shell has the terminal back.
     terminal.text("stty \"$(cat ~/before)\"; printf '\\033[?1049l\\033[?1000l'; clear");
     terminal.key("C-j");
@@ -71,11 +71,12 @@ fn a_task_is_reviewed_commented_sent_back_and_landed_by_keys() {
     terminal.text("r");
     terminal.shows("since your last look: +1 -1");
     terminal.text("a");
-    terminal.shows(" land ada on main: Work of ada  y lands");
+    terminal.shows(" y lands ada on main, other keys do not: “Work of ada”");
     terminal.text("y");
     terminal.shows("landed the work of ada");
     assert_eq!(floor.app.git(&["show", "main:ada.txt"]), "one\ntwo, because\nthree\n");
-    terminal.shows("2 idle");
+    // It stays in sight while it is selected.
+    terminal.shows("· ada  idle");
     terminal.text("q");
     terminal.until("a shell", |screen| screen.ends_with('$'));
     wait_for(|| w.home("after").exists());
@@ -317,6 +318,7 @@ fn eight_agents_are_led_through_a_day_by_keys_alone() {
         select(name);
         terminal.text("r");
         terminal.shows(&format!("+{name}"));
+        // What is sent back is on the screen.
         terminal.text("xCOMMIT more.txt x");
         terminal.shows(&format!(" what {name} is to change:"));
         terminal.text(&format!("{name} More of {name}"));
@@ -332,7 +334,7 @@ fn eight_agents_are_led_through_a_day_by_keys_alone() {
         terminal.text("r");
         terminal.shows(&format!("+{name}"));
         terminal.text("a");
-        terminal.shows(&format!(" land {name} on main: Work of {name}  y lands"));
+        terminal.shows(&format!(" y lands {name} on main, other keys do not: “Work of {name}”"));
         terminal.text("y");
         terminal.shows(&format!("landed the work of {name}"));
     }

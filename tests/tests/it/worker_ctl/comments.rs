@@ -67,6 +67,9 @@ fn comments_are_kept_until_they_are_sent_as_one_message() {
     assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
     assert_eq!(floor.ctl(&["review", "adam", "--json"]).exit(0).json()["comments"], json!(all));
 
+    // What was written about an older commit goes to where its line is.
+    let first = at.git(&["rev-parse", "HEAD"]);
+    floor.ctl(&["comment", "adam", "--commit", "-x", "ä b.rs:4", "x"]).exit(2).any_err();
     // They go where their lines are; one whose line is gone stays, with the commit that it was about.
     let sha = at.git(&["rev-parse", "HEAD"]);
     amend(&floor, &at, "adam", &format!("fn new() {{}}\n{}", FIRST.replace("fn i() {}\n", "")));
@@ -75,6 +78,8 @@ fn comments_are_kept_until_they_are_sent_as_one_message() {
     assert_eq!((&all[1]["line"], &all[1]["stale"]), (&json!(9), &json!(sha.trim())));
     floor.ctl(&["comment", "adam", "old.rs:-2", "--delete"]).succeeds();
     floor.ctl(&["comment", "adam", "old.rs:-2", "--delete"]).exit(1).err_has("no comment there");
+    floor.ctl(&["comment", "adam", "--commit", first.trim(), "--", "ä b.rs:8", "h"]).exit(0).out_has("ä b.rs:9: h");
+    floor.ctl(&["comment", "adam", "ä b.rs:9", "--delete"]).succeeds();
 
     // Nothing is lost where nothing can be sent.
     let saved = std::fs::read_to_string(&file).unwrap();
@@ -96,9 +101,15 @@ fn comments_are_kept_until_they_are_sent_as_one_message() {
 
     // A command that was killed before it could say so has sent them all the same.
     write(&file, &saved);
-    assert_eq!(kept(&floor, "adam"), Vec::<Value>::new());
+    assert!(kept(&floor, "adam").iter().all(|comment| comment["sent"] == true));
     amend(&floor, &at, "adam", FIRST);
-    assert_eq!(kept(&floor, "adam"), Vec::<Value>::new());
+    floor.ctl(&reject).exit(1).err_has("all these comments were sent already");
+    floor.ctl(&["comment", "adam", "ä b.rs:1", "and this"]).succeeds();
+    floor.ctl(&["reject", "adam", "Once more:", "--comments", file.to_str().unwrap()]).succeeds();
+    let sent = "Once more:\n\nä b.rs:1\n      1 +fn a() {}\n      2 +fn b() {}\n      3 +fn c() {}\n      4 +fn d() {}\nand this\n\nAmend";
+    wait_for(|| floor.prompts().last().is_some_and(|last| last.contains(sent)));
+    assert!(!file.exists());
+    amend(&floor, &at, "adam", "fn a() {}\n");
     write(&file, "{");
     floor.ctl(&["comment", "adam", "ä b.rs:1", "x"]).exit(4).err_has("adam.json: ");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{");
@@ -122,6 +133,7 @@ fn comments_written_by_hand_name_lines_of_the_diff() {
         (json!([{ "path": "old.rs", "line": 2, "text": "x" }]), "no line old.rs:2"),
         (json!([]), "holds no comment"),
         (json!([{ "path": "ä b.rs", "text": "x" }]), "missing field"),
+        (json!([{ "path": "ä b.rs", "line": 1, "text": " " }]), "comment 1 has no text"),
         (json!({ "v": 2, "comments": [] }), "version 2 is newer"),
         (json!("x"), "c.json: "),
     ] {
@@ -150,7 +162,8 @@ fn comments_are_written_into_the_diff_in_an_editor() {
         )
     };
     reject("", &[]).exit(1).err_has("no comment was written");
-    reject("/^+fn c/d", &[]).exit(2).err_has("is not the next one of the diff");
+    reject("/^+fn c/s/c/d/", &[]).exit(2).err_has("is not the next one of the diff").err_has("comments/adam.edited");
+    assert!(floor.root.read("comments/adam.edited").contains("+fn d() {}\n+fn d() {}"));
     reject("1a #: x", &[]).exit(2).err_has("line 2 of what was edited: no line of a file stands above");
     floor
         .root
@@ -158,6 +171,12 @@ fn comments_are_written_into_the_diff_in_an_editor() {
         .exit(4)
         .err_has("`false` ended with");
     assert_eq!(floor.status("adam")["task"], "needs_review");
+    // What cannot be sent is kept.
+    floor.ctl(&["down", "adam"]).succeeds();
+    reject("/^+fn h/a #: Unsent.", &[]).exit(4).err_has("adam: it is offline");
+    floor.ctl(&["comment", "adam"]).exit(0).out_has("ä b.rs:8: Unsent.");
+    floor.ctl(&["comment", "adam", "ä b.rs:8", "--delete"]).succeeds();
+    floor.ctl(&["up", "adam"]).succeeds();
     let mine = [("EDITOR", "true"), ("WORKER_CTL_WORKER", "adam")];
     floor.root.run_with("worker-ctl", &["reject", "adam", "--edit"], &mine).exit(3).any_err();
     reject("/^+fn c/a #: Say more\\n#: about c.", &["First:"]).succeeds().any_err();

@@ -5,13 +5,13 @@ use ratatui_core::layout::{Position, Rect};
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::text::Span;
 use shopfloor_core::board::{Need, Standing, age};
-use shopfloor_core::diff::LineKind;
+use shopfloor_core::diff::{DiffLine, LineKind};
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::time::local_clock;
 
 use super::keys::KEYS;
 use super::list::{ListLine, lines, side, state, until, what};
-use super::{Desk, DiffRow, Mode, Target, What, diff_rows};
+use super::{Desk, DiffRow, Draft, Mode, What, key};
 use crate::ansi::StyledLine;
 use crate::facts::desk_feed::{Content, PageKind, Review};
 use crate::plan::rows::Row;
@@ -100,6 +100,11 @@ fn help(mut draw: Draw<'_>, height: u16) -> Buffer {
             draw.text(x + 14, y, what, Style::new());
         }
     }
+    if height > 1 {
+        let marks = "? asks  ✗ error  ● review  … rests  ↻ resume  ◷ limited  ~ silent  ! look  ▶ works";
+        draw.fill(height - 1, DIM);
+        draw.text(1, height - 1, marks, DIM);
+    }
     draw.buffer.clone()
 }
 
@@ -137,7 +142,9 @@ impl Draw<'_> {
         let rows = || desk.sites.iter().flat_map(|site| &site.rows).filter(|row| row.is_on_board());
         let needy = rows().filter(|row| matches!(row.standing(), Standing::Needs(_))).count();
         let limited: Vec<&Row> = rows().filter(|row| row.activity.as_deref() == Some("limited")).collect();
-        let first = limited.iter().filter_map(|row| until(row, desk.now)).min();
+        let first = limited.iter().filter(|row| row.record["limited_until_at"].is_string());
+        let first =
+            first.min_by_key(|row| row.record["limited_until_at"].as_str()).and_then(|row| until(row, desk.now));
         let place = match &desk.sites[..] {
             [site] if self.width < NARROW => printable(&site.name),
             [site] => {
@@ -152,12 +159,13 @@ impl Draw<'_> {
             true => Some("up"),
             false => Some("up stopped (U starts it)"),
         };
-        let need = Some(format!("{needy} need you"));
+        let is_known = desk.sites.iter().all(|site| site.floor.is_some() || site.problems.is_empty());
+        let need = is_known.then(|| format!("{needy} need you"));
         let limit = (!limited.is_empty())
             .then(|| format!("{} limited{}", limited.len(), first.map_or(String::new(), |at| format!(" until {at}"))));
         let problem = desk.sites.iter().flat_map(|site| site.problems.first()).next().map(|why| printable(why));
         let filter = (!desk.filter.is_empty()).then(|| printable(&format!("only /{}", desk.filter)));
-        let parts = [Some(place), up.map(str::to_owned), need, limit, filter, problem];
+        let parts = [Some(place), problem, up.map(str::to_owned), need, limit, filter];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         let end = self.text(1, 0, &parts.join(" · "), BOLD);
         let clock: String = local_clock(desk.now).chars().take(5).collect();
@@ -207,14 +215,14 @@ impl Draw<'_> {
         x += 6;
         let side = if is_narrow { String::new() } else { side(row) };
         let end = if side.is_empty() { self.width } else { self.right(x + 8, y, &side, Style::new()) };
-        let running = desk.running.iter().find(|(about, _)| about.as_ref() == Some(&row.worktree));
+        let running = desk.running.iter().find(|running| running.about == Some(key(row)));
         let place = if desk.sites.len() > 1 && matches!(row.standing(), Standing::Needs(_)) {
             format!("{}: ", printable(&desk.sites[site].name))
         } else {
             String::new()
         };
         let what = match running {
-            Some((_, verb)) => format!("{verb} …"),
+            Some(running) => format!("{} …", running.verb),
             None => place + &what(row, desk.now),
         };
         self.text(x, y, &cut(&what, end.saturating_sub(x + 1)), Style::new());
@@ -223,6 +231,10 @@ impl Draw<'_> {
     /// The line above the page: whose it is, and which page.
     fn rule(&mut self, desk: &Desk, y: u16) {
         self.text(0, y, &"─".repeat(self.width), DIM);
+        let hidden = lines(desk).len().saturating_sub(usize::from(places(desk, desk.size.1).list.1 - 1));
+        if hidden > 0 {
+            self.right(0, y, &format!(" {hidden} more rows "), DIM);
+        }
         let Some((_, row)) = desk.row() else { return };
         let mut x = self.text(1, y, &format!(" {} · ", printable(&row.name)), BOLD);
         for (kind, word) in [
@@ -235,21 +247,24 @@ impl Draw<'_> {
             let word = if is_shown { format!("[{word}] ") } else { format!("{word} ") };
             x = self.text(x, y, &word, if is_shown { BOLD } else { DIM });
         }
-        let Some(review) = desk.review() else { return };
-        let rows = diff_rows(review);
+        let Some((review, rows)) = desk.diff() else { return };
         let at = rows[..rows.len().min(desk.at + 1)].iter().rev().find_map(|row| match row {
             DiffRow::Line(line) => Some(*line),
             _ => None,
         });
-        let is_file = |line: &&shopfloor_core::diff::DiffLine| {
-            line.kind == LineKind::Head && line.text.starts_with("diff --git ")
-        };
+        let is_file = |line: &&DiffLine| line.is_file();
         let files = review.lines.iter().filter(is_file).count();
         if let Some(at) = at {
+            let path =
+                review.lines[at..].iter().map(|line| &*line.path).find(|path| !path.is_empty()).unwrap_or_default();
             let nth = review.lines[..=at].iter().filter(is_file).count();
-            x = self.text(x, y, &format!("─ {} {nth}/{files} ", printable(&review.lines[at].path)), Style::new());
+            x = self.text(x, y, &format!("─ {} {nth}/{files} ", printable(path)), Style::new());
         }
-        if let Some((added, removed)) = review.since {
+        let commit = desk.row().and_then(|(_, row)| row.record["commit"].as_str());
+        if commit.is_some_and(|commit| commit != review.commit) {
+            x = self.text(x, y, "─ there is a newer commit ", BOLD);
+        }
+        if let Some((added, removed)) = review.since.filter(|since| *since != (0, 0)) {
             self.text(x, y, &format!("─ since your last look: +{added} -{removed} "), Style::new());
         }
     }
@@ -263,7 +278,7 @@ impl Draw<'_> {
             }
             Some(Content::Diff(review)) => self.diff(desk, review, (from, to)),
             Some(Content::Text(lines)) => {
-                let broken: Vec<String> = lines.iter().flat_map(|line| broken(line, self.width - 1)).collect();
+                let broken: Vec<String> = lines.iter().flat_map(|line| broken(line, self.width)).collect();
                 // Of a log the end counts, of anything else the beginning.
                 let most = broken.len().saturating_sub(height);
                 let first = if desk.kind == PageKind::Log { most - desk.at.min(most) } else { desk.at.min(most) };
@@ -288,14 +303,14 @@ impl Draw<'_> {
     }
 
     fn diff(&mut self, desk: &Desk, review: &Review, (from, to): (u16, u16)) {
-        let rows = diff_rows(review);
+        let Some((_, rows)) = desk.diff() else { return };
         let height = usize::from(to - from);
         // The line at hand is in the middle, as far as there are lines around it.
         let first = desk.at.saturating_sub(height / 2).min(rows.len().saturating_sub(height));
         for (at, y) in (first..rows.len()).zip(from..to) {
             match &rows[at] {
                 DiffRow::Comment(_, text) => {
-                    self.text(5, y, &format!("│ {}", printable(text)), YELLOW.into());
+                    self.text(5, y, &format!("│ {text}"), YELLOW.into());
                 }
                 DiffRow::Stale(comment) => {
                     let comment = &review.comments[*comment];
@@ -318,7 +333,7 @@ impl Draw<'_> {
         }
     }
 
-    fn diff_line(&mut self, line: &shopfloor_core::diff::DiffLine, is_said: bool, y: u16) {
+    fn diff_line(&mut self, line: &DiffLine, is_said: bool, y: u16) {
         let style = match line.kind {
             LineKind::Added => GREEN.into(),
             LineKind::Removed => RED.into(),
@@ -350,34 +365,42 @@ impl Draw<'_> {
 
     /// The keys, or what is asked, or what was said.
     fn foot(&mut self, desk: &Desk, y: u16) -> Option<Position> {
-        let ask = |what: &str, text: &str| (format!(" {what}: "), printable(text));
-        let (title, text) = match &desk.mode {
-            Mode::Filter => ask("/", &desk.filter),
-            Mode::Write { what, to, text } => match what {
-                What::Send => ask(&format!("message to {}", to.worker), text),
-                What::Task => ask(&format!("task for {}", to.worker), text),
-                What::Back => ask(&format!("what {} is to change", to.worker), text),
-                What::New => ask("name and task", text),
-                What::Comment(place) => ask(&printable(place), text),
-            },
-            Mode::Land(Target { worker: name, .. }) => {
-                let target =
-                    desk.row().and_then(|(_, row)| row.record["target"].as_str().map(printable)).unwrap_or_default();
-                let message =
-                    desk.review().and_then(|review| review.message.lines().next()).map(printable).unwrap_or_default();
-                self.text(0, y, &format!(" land {name} on {target}: {message}  y lands, any other key does not"), BOLD);
+        if let Some(said) = &desk.said {
+            // While a text is written, above it.
+            let is_free = matches!(desk.mode, Mode::Browse | Mode::Help);
+            self.said(said, if is_free { y } else { y.saturating_sub(1) });
+            if is_free {
+                return None;
+            }
+        }
+        let Draft { what, to, text } = match &desk.mode {
+            Mode::Write(draft) => draft,
+            Mode::Land(to, message) => {
+                let target = desk.row().and_then(|(_, row)| row.record["target"].as_str().map(printable));
+                let target = target.unwrap_or_default();
+                let unsent = match desk.review().map_or(0, Review::unsent) {
+                    0 => String::new(),
+                    count => format!(" without {}", comments(count)),
+                };
+                let ask = format!(" y lands {} on {target}{unsent}, other keys do not: “{message}”", to.worker);
+                self.text(0, y, &ask, BOLD);
                 return None;
             }
             Mode::Browse | Mode::Help => {
-                if let Some(said) = &desk.said {
-                    self.said(said, y);
-                } else {
-                    let end = self.text(1, y, keys(desk), DIM);
-                    self.right(end + 1, y, &command(desk), DIM);
-                }
+                let end = self.text(1, y, &keys(desk), DIM);
+                self.right(end + 1, y, &command(desk), DIM);
                 return None;
             }
         };
+        let title = match what {
+            What::Filter => " /".to_owned(),
+            What::Send => format!(" message to {}: ", to.worker),
+            What::Task => format!(" task for {}: ", to.worker),
+            What::Back => format!(" what {} is to change: ", to.worker),
+            What::New => " name and task: ".to_owned(),
+            What::Comment { place, .. } => format!(" {}: ", printable(place)),
+        };
+        let text = printable(text);
         let room = self.width.saturating_sub(Span::raw(title.as_str()).width() + 1);
         // Its end is what is being written.
         let text = tail(&text, room);
@@ -388,7 +411,7 @@ impl Draw<'_> {
 }
 
 /// A text in lines of so many columns, broken at blanks where there are some.
-fn broken(text: &str, width: usize) -> Vec<String> {
+pub fn broken(text: &str, width: usize) -> Vec<String> {
     const MOST: usize = 4_000;
     let text = text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end]);
     let mut lines = vec![String::new()];
@@ -409,20 +432,28 @@ fn broken(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+fn comments(count: usize) -> String {
+    format!("{count} comment{}", if count == 1 { "" } else { "s" })
+}
+
 /// The keys that matter now.
-fn keys(desk: &Desk) -> &'static str {
+fn keys(desk: &Desk) -> String {
     let standing = desk.row().map(|(_, row)| row.standing());
-    match standing {
+    let count = desk.review().map_or(0, Review::unsent);
+    let back = if count > 0 { format!("x back with {}", comments(count)) } else { "x back".to_owned() };
+    let keys = match standing {
         _ if desk.review().is_some() && desk.is_inside => {
-            "c comment  e in editor  ]f next file  x back  a land  ? keys"
+            return format!("c comment  e in editor  ]f next file  {back}  a land  ? keys");
         }
+        Some(Standing::Needs(Need::Review)) => return format!("r review  a land  {back}  ⏎ attach  ? keys"),
         Some(Standing::Needs(Need::Asks)) if desk.menu().is_some() => "1-9 answer  ⏎ attach  s send  ? keys",
-        Some(Standing::Needs(Need::Review)) => "r review  a land  x back  ⏎ attach  ? keys",
         Some(Standing::Needs(Need::Fresh | Need::Resume | Need::Limited)) => "R resume  ⏎ attach  ? keys",
         Some(Standing::Idle) => "s give a task  ⏎ attach  n new  ? keys",
         Some(_) => "⏎ attach  s send  Tab page  n new  ? keys",
+        None if desk.shows_idle => "n new  ⏎ hide idle  o oldest  ? keys  q quit",
         None => "n new  ⏎ show idle  o oldest  ? keys  q quit",
-    }
+    };
+    keys.to_owned()
 }
 
 /// The command that the key would be.

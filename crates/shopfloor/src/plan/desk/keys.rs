@@ -92,9 +92,9 @@ pub fn action(desk: &Desk, key: KeyEvent) -> Option<Action> {
         return Some(Action::Suspend);
     }
     match &desk.mode {
-        Mode::Filter | Mode::Write { .. } => in_text(key, &name),
-        Mode::Land(_) if ["y", "Y", "Enter"].contains(&name.as_str()) => Some(Action::Enter),
-        Mode::Land(_) | Mode::Help => Some(Action::Cancel),
+        Mode::Write(_) => in_text(key, &name),
+        Mode::Land(..) if name == "y" => Some(Action::Enter),
+        Mode::Land(..) | Mode::Help => Some(Action::Cancel),
         Mode::Browse => match (desk.pending, key.code) {
             (Some(first), _) => Some(found(&format!("{first}{name}")).unwrap_or(Action::Cancel)),
             (None, KeyCode::Char(first @ ('[' | ']'))) => Some(Action::Begin(first)),

@@ -6,8 +6,8 @@ use shopfloor_core::proc::Status;
 
 use super::keys::{Action, action};
 use super::list::{ListLine, lines};
-use super::tests::{DIFF, asked, day, in_review, one, press, shown, site};
-use super::{Desk, Effect, Mode, Target, What};
+use super::tests::{DIFF, asked, day, in_review, of, one, press, shown, site};
+use super::{Desk, Draft, Effect, Mode, SiteView, Target, What};
 use crate::facts::desk_feed::Ended;
 use crate::facts::run_tool::Answer;
 
@@ -95,14 +95,11 @@ fn keys_mean_something_else_in_texts_and_questions() {
             .join("; ")
     };
     assert_eq!((two(']'), two('[')), ("c NextChange; f NextFile".into(), "c LastChange; f LastFile".into()));
-    let land = table(&with(Mode::Land(Target::default()), None));
+    let land = table(&with(Mode::Land(Target::default(), String::new()), None));
     let lands: Vec<&str> = land.lines().filter(|line| line.ends_with(" Enter")).collect();
-    assert_eq!(lands, ["Y Enter", "y Enter", "Enter Enter"]);
-    let write = Mode::Write { what: What::Send, to: Target::default(), text: String::new() };
-    for mode in [Mode::Filter, write] {
-        let typed = |c: char| action(&with(mode.clone(), None), KeyCode::Char(c).into()) == Some(Action::Type(c));
-        assert!((' '..='~').all(typed));
-    }
+    assert_eq!(lands, ["y Enter"]);
+    let write = with(Mode::Write(Draft { what: What::Send, to: Target::default(), text: String::new() }), None);
+    assert!((' '..='~').all(|c| action(&write, KeyCode::Char(c).into()) == Some(Action::Type(c))));
 }
 
 fn ran(effects: &[Effect]) -> Vec<String> {
@@ -118,16 +115,18 @@ fn ran(effects: &[Effect]) -> Vec<String> {
 #[test]
 fn keys_run_the_commands_of_the_tools() {
     for (mut desk, keys, expected) in [
-        (in_review(), "]c]cc the text\n", "worker-ctl comment ada b:-1 - <  the text"),
-        (in_review(), "]ccx\n", "worker-ctl comment ada src/m3.rs:41 - < x"),
-        (in_review(), "]cjd", "worker-ctl comment ada src/m3.rs:42 --delete"),
-        (in_review(), "gd", "worker-ctl comment ada old.rs:3 --delete"),
+        (in_review(), "]c]cc the text\n", "worker-ctl comment ada --commit c1 -- b:-1 - <  the text"),
+        (in_review(), "]ccx\n", "worker-ctl comment ada --commit c1 -- src/m3.rs:41 - < x"),
+        (in_review(), "]cjd", "worker-ctl comment ada --delete -- src/m3.rs:42"),
+        (in_review(), "gd", "worker-ctl comment ada --delete -- old.rs:3"),
         (
             in_review(),
             "]cje",
-            "Edit { place: \"src/m3.rs:42\", to: Target { site: 0, worktree: \"/w/ada\", worker: \"ada\" }, text: \"Return an error here; callers pass user input.\\nAnd test it.\" }",
+            "Edit(Draft { what: Comment { place: \"src/m3.rs:42\", commit: \"c1\", is_there: true }, to: Target { site: 0, key: \"/w/ada\\tada\", \
+             worker: \"ada\" }, text: \"Return an error here; callers pass user input.\\nAnd test it.\" })",
         ),
-        (in_review(), "x", "worker-ctl reject ada --comments /root/comments/ada.json"),
+        // A comment whose line is gone is only deleted or sent.
+        (in_review(), "gc", ""),
         // What lands is pinned before it is asked about.
         (in_review(), "ay", "worker-ctl review ada"),
         (asked(), "1", "worker-ctl answer eve 1 --menu m1"),
@@ -135,16 +134,18 @@ fn keys_run_the_commands_of_the_tools() {
         (asked(), "22", "worker-ctl answer eve 2 --menu m1"),
         (asked(), "3", ""),
         (one(), "1", ""),
+        (one(), "/fay\nosgo on\n", "worker-ctl message 日本語の名前 - < go on"),
         (one(), "/fay\nsgo on\n", "worker-ctl message fay - < go on"),
         (one(), "/fay\ns \n", ""),
         (one(), "/ada\nr", "worker-ctl review ada"),
-        (one(), "/ada\nxDo it\n", "worker-ctl reject ada - < Do it"),
+        // First the diff is shown, with the comments that would go.
+        (one(), "/ada\nx", ""),
         (one(), "/ada\nR", "worker-ctl resume ada"),
         (one(), "nzoe  Write the tests\n", "shopfloor new zoe Write the tests"),
         (one(), "nzoe\n", ""),
         (one(), "U", "worker-ctl up --detach"),
         (one(), "b", ""),
-        (one(), "jjj\n", "Attach(Target { site: 0, worktree: \"/w/ada\", worker: \"ada\" })"),
+        (one(), "jjj\n", "Attach(Target { site: 0, key: \"/w/ada\\tada\", worker: \"ada\" })"),
         (one(), "?q", ""),
         (one(), "q", "Quit"),
     ] {
@@ -153,41 +154,38 @@ fn keys_run_the_commands_of_the_tools() {
     }
 }
 
+/// A command about ada has ended.
+fn end(desk: &mut Desk, words: &[&str], code: i32, record: Value) {
+    let error = record.pointer("/error/message").and_then(Value::as_str).map(str::to_owned);
+    let answer = Answer { status: Status::Exited(code), error, records: vec![record], text: String::new() };
+    let words = words.iter().map(|word| (*word).to_owned()).collect();
+    desk.end(&Ended { words, about: of("ada").map(|(_, key)| key), answer: Ok(answer) });
+}
+
+fn refused() -> Value {
+    json!({ "error": { "message": "it conflicts", "hints": ["rebase it"] } })
+}
+
 #[test]
 fn what_a_command_says_is_shown_and_the_next_one_who_waits_is_selected() {
-    let end = |desk: &mut Desk, words: &[&str], code: i32, record: Value| {
-        let answer = Answer {
-            status: Status::Exited(code),
-            error: record.pointer("/error/message").and_then(Value::as_str).map(str::to_owned),
-            records: vec![record],
-            text: String::new(),
-        };
-        let words = words.iter().map(|word| (*word).to_owned()).collect();
-        desk.end(&Ended { words, about: Some("/w/ada".into()), answer: Ok(answer) });
-    };
     let mut desk = in_review();
     let record = json!({ "commit": "c1", "message": "m", "diff": DIFF, "comments": [], "range_diff": "1:  a\n    ++x\n    -+y" });
     press(&mut desk, "a");
     assert!(shown(&desk, (80, 24)).contains("review …"));
     end(&mut desk, &["worker-ctl", "review", "ada"], 0, record.clone());
-    assert!(shown(&desk, (80, 24)).ends_with(" land ada on main: m  y lands, any other key does not"));
+    assert!(shown(&desk, (80, 24)).ends_with(" y lands ada on main, other keys do not: “m”"));
     // It lands what was shown, whoever is selected by now.
     desk.set_site(0, site("app", vec![], day().into_iter().filter(|row| row["name"] != "ada").collect()));
     assert_eq!(ran(&press(&mut desk, "y")), ["worker-ctl accept ada"]);
     desk.set_site(0, site("app", vec![], day()));
-    desk.selected = Some((0, "/w/ada".into()));
+    desk.selected = of("ada");
     assert!(shown(&desk, (80, 24)).contains("accept …"));
-    end(
-        &mut desk,
-        &["worker-ctl", "accept", "ada"],
-        1,
-        json!({ "error": { "message": "it conflicts", "hints": ["rebase it"] } }),
-    );
+    end(&mut desk, &["worker-ctl", "accept", "ada"], 1, refused());
     let screen = shown(&desk, (80, 24));
     assert!(screen.ends_with(" it conflicts\n hint: rebase it") && !screen.contains("accept …"), "{screen}");
-    assert_eq!(desk.selected, Some((0, "/w/ada".into())));
+    assert_eq!(desk.selected, of("ada"));
     end(&mut desk, &["worker-ctl", "accept", "ada"], 0, json!({}));
-    assert_eq!((desk.selected.clone(), desk.is_inside), (Some((0, "/w/日本語の名前".into())), false));
+    assert_eq!((desk.selected.clone(), desk.is_inside), (of("日本語の名前"), false));
     // A review that has come is gone into, if it is still wanted.
     end(&mut desk, &["worker-ctl", "review", "ada"], 0, record.clone());
     assert!(!desk.is_inside && desk.review().is_none());
@@ -200,13 +198,88 @@ fn what_a_command_says_is_shown_and_the_next_one_who_waits_is_selected() {
 fn the_selection_stays_where_it_is_when_rows_come_and_go() {
     let mut desk = one();
     press(&mut desk, "j");
-    assert_eq!(desk.selected, Some((0, "/w/eve".into())));
+    assert_eq!(desk.selected, of("eve"));
     let but = |gone: &str| site("app", vec![], day().into_iter().filter(|row| row["name"] != gone).collect());
     desk.set_site(0, but("fay"));
-    assert_eq!(desk.selected, Some((0, "/w/eve".into())));
+    assert_eq!(desk.selected, of("eve"));
     desk.set_site(0, but("eve"));
-    assert_eq!(desk.selected, Some((0, "/w/fay".into())));
+    assert_eq!(desk.selected, of("fay"));
     desk.set_site(0, site("app", vec![], vec![]));
     assert_eq!((desk.selected.clone(), press(&mut desk, "\nrsa1G")), (Some((0, String::new())), vec![]));
     assert!(lines(&desk).iter().all(|line| matches!(line, ListLine::Idle(..))));
+}
+
+#[test]
+fn a_text_is_kept_until_its_command_has_taken_it() {
+    let mut desk = in_review();
+    press(&mut desk, "]cjcsomething else\n");
+    let comment = ["worker-ctl", "comment", "ada", "--commit", "c1", "--", "src/m3.rs:42", "-"];
+    end(&mut desk, &comment, 2, refused());
+    let screen = shown(&desk, (80, 24));
+    assert!(
+        screen.contains(" hint: rebase it\n src/m3.rs:42: ") && screen.ends_with("And test it.something else"),
+        "{screen}"
+    );
+    assert_eq!(ran(&press(&mut desk, "\n")).len(), 1);
+    // A deletion is taken back for the agent that it was about, until that has worked.
+    let mut desk = in_review();
+    press(&mut desk, "]cjd");
+    end(&mut desk, &["worker-ctl", "comment", "ada", "--delete", "--", "src/m3.rs:42"], 0, json!({}));
+    desk.selected = of("eve");
+    assert_eq!(press(&mut desk, "u"), []);
+    desk.selected = of("ada");
+    let back = [
+        "worker-ctl comment ada --commit c1 -- src/m3.rs:42 - < Return an error here; callers pass user input.\nAnd test it.",
+    ];
+    for (code, answer) in [(4, refused()), (0, json!({}))] {
+        assert_eq!(ran(&press(&mut desk, "u")), back);
+        end(&mut desk, &comment, code, answer);
+        desk.mode = Mode::Browse;
+    }
+    assert_eq!(press(&mut desk, "u"), []);
+    // What is sent is what is shown.
+    let mut desk = in_review();
+    let [Effect::Run { words, input: Some(sent), .. }] = &press(&mut desk, "x")[..] else { panic!("x sends nothing") };
+    let sent: Value = serde_json::from_str(sent).unwrap();
+    assert_eq!(words.join(" "), "worker-ctl reject ada --comments -");
+    assert_eq!((&sent["commit"], sent["comments"].as_array().unwrap().len()), (&json!("c1"), 2));
+}
+
+#[test]
+fn a_question_about_landing_comes_over_no_text_and_to_no_other_agent() {
+    let record = json!({ "commit": "c1", "message": "m", "diff": DIFF });
+    let mut desk = in_review();
+    press(&mut desk, "aswhy");
+    end(&mut desk, &["worker-ctl", "review", "ada"], 0, record.clone());
+    assert_eq!(ran(&press(&mut desk, "y\n")), ["worker-ctl message ada - < whyy"]);
+    let mut desk = in_review();
+    press(&mut desk, "a");
+    desk.landing = Some(Target { key: "/w/bob\tbob".into(), ..Target::default() });
+    end(&mut desk, &["worker-ctl", "review", "ada"], 0, record);
+    assert_eq!(desk.mode, Mode::Browse);
+    assert!(desk.landing.is_some());
+}
+
+#[test]
+fn a_key_hits_the_agent_that_is_selected() {
+    // Who becomes idle stays in sight while selected, and a seat is not the agent whose worktree it has.
+    let mut desk = one();
+    press(&mut desk, "j");
+    let mut rows = day();
+    rows.iter_mut()
+        .filter(|row| row["name"] == "eve")
+        .for_each(|row| (row["needs"], row["task"]) = (Value::Null, "idle".into()));
+    let seat = json!({ "id": "helper", "name": "helper", "kind": "worker", "managed": true, "worktree": "/w/eve", "alive": "up", "parent": "x" });
+    desk.set_site(0, site("app", vec![seat], rows));
+    assert_eq!(desk.selected, of("eve"));
+    press(&mut desk, "/helper\n");
+    assert_eq!(desk.row().unwrap().1.name, "helper");
+    assert_eq!(press(&mut desk, "Rr"), []);
+    assert_eq!(lines(&desk).iter().filter(|line| line.key() == desk.selected).count(), 1);
+    // Until a person selects one, it is the first.
+    let mut desk = Desk { sites: vec![SiteView::default()], ..Desk::default() };
+    desk.set_site(0, site("app", vec![], day().into_iter().filter(|row| row["name"] == "gus").collect()));
+    assert_eq!(desk.selected, of("gus"));
+    desk.set_site(0, site("app", vec![], day()));
+    assert_eq!(desk.selected, of("日本語の名前"));
 }

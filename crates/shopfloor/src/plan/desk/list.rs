@@ -5,7 +5,7 @@ use shopfloor_core::board::{Need, Standing};
 use shopfloor_core::text::printable;
 use shopfloor_core::time::local_minute;
 
-use super::Desk;
+use super::{Desk, key};
 use crate::plan::rows::Row;
 
 /// A line of the upper half.
@@ -24,7 +24,7 @@ impl ListLine<'_> {
     pub fn key(&self) -> Option<(usize, String)> {
         match self {
             ListLine::Group(_) => None,
-            ListLine::Agent(site, row, _) => Some((*site, row.worktree.clone())),
+            ListLine::Agent(site, row, _) => Some((*site, key(row))),
             ListLine::Idle(site, _) => Some((*site, String::new())),
         }
     }
@@ -33,9 +33,11 @@ impl ListLine<'_> {
 /// The lines: who needs a person, who has waited longest first, then each repository.
 pub fn lines(desk: &Desk) -> Vec<ListLine<'_>> {
     let needle = desk.filter.to_lowercase();
+    // A key is never to hit another agent because the selected one went out of sight.
+    let is_selected = |row: &Row| desk.selected.as_ref().is_some_and(|(_, selected)| *selected == key(row));
     let has = |row: &&Row| {
         let said = [&row.name, &row.told.text, row.branch.as_ref().unwrap_or(&row.name)];
-        needle.is_empty() || said.iter().any(|said| said.to_lowercase().contains(&needle))
+        needle.is_empty() || is_selected(row) || said.iter().any(|said| said.to_lowercase().contains(&needle))
     };
     let agents = |site: usize| desk.sites[site].rows.iter().filter(|row| row.is_on_board()).filter(has);
     let needs = |row: &Row| matches!(row.standing(), Standing::Needs(_));
@@ -45,10 +47,16 @@ pub fn lines(desk: &Desk) -> Vec<ListLine<'_>> {
     needy.sort_by_key(|(site, row)| (row.told.since.unwrap_or(i64::MAX), *site, &row.name));
     let mut all: Vec<ListLine<'_>> = needy.iter().map(|(site, row)| ListLine::Agent(*site, row, 0)).collect();
     for site in 0..desk.sites.len() {
-        let is_idle = |row: &Row| matches!(row.standing(), Standing::Idle | Standing::Offline);
+        // One whose program does not run may have a task.
+        let is_idle = |row: &Row| {
+            row.standing() == Standing::Idle
+                || row.standing() == Standing::Offline && row.task.as_deref() == Some("idle")
+        };
         let shows_idle = desk.shows_idle || !needle.is_empty();
-        let rest: Vec<&Row> = agents(site).filter(|row| !needs(row)).collect();
-        let (hidden, shown): (Vec<&Row>, Vec<&Row>) = rest.into_iter().partition(|row| is_idle(row) && !shows_idle);
+        let mut rest: Vec<&Row> = agents(site).filter(|row| !needs(row)).collect();
+        rest.sort_by_key(|row| is_idle(row));
+        let (hidden, shown): (Vec<&Row>, Vec<&Row>) =
+            rest.into_iter().partition(|row| is_idle(row) && !shows_idle && !is_selected(row));
         if desk.sites.len() > 1 && !(hidden.is_empty() && shown.is_empty()) {
             all.push(ListLine::Group(site));
         }

@@ -11,6 +11,9 @@ mod keys_tests;
 mod tests;
 
 use serde_json::Value;
+use shopfloor_core::text::printable;
+
+use self::frame::broken;
 
 use crate::facts::desk_feed::{Content, Menu, Page, PageKind, Review, Wanted};
 use crate::facts::overview::{Floor, Overview};
@@ -40,38 +43,55 @@ impl SiteView {
 pub enum Mode {
     #[default]
     Browse,
-    /// A word that the rows must have.
-    Filter,
     /// A text, to the agent that was selected when it was begun.
-    Write {
-        what: What,
-        to: Target,
-        text: String,
-    },
-    /// Whether to land the work that was shown.
-    Land(Target),
+    Write(Draft),
+    /// Whether to land the work that was shown, with this message.
+    Land(Target, String),
     Help,
 }
 
-/// Whom a command is about. It stays the same while rows come and go.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Target {
-    pub site: usize,
-    pub worktree: String,
-    pub worker: String,
+/// A text that is being written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    pub what: What,
+    pub to: Target,
+    pub text: String,
 }
 
 /// What a text is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
+    /// The words that rows must have.
+    Filter,
     Send,
     /// A task, for an agent that has none.
     Task,
     Back,
     /// A name, and a task.
     New,
-    /// The place of a comment.
-    Comment(String),
+    /// A comment at a place of a commit, and whether one is there.
+    Comment {
+        place: String,
+        commit: String,
+        is_there: bool,
+    },
+}
+
+/// Whom a command is about. It stays the same while rows come and go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    pub site: usize,
+    pub key: String,
+    pub worker: String,
+}
+
+/// A command that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    pub about: Option<String>,
+    pub verb: String,
+    /// The text that goes with it, or of the comment that it deletes.
+    pub draft: Option<Draft>,
 }
 
 /// Everything on the desk.
@@ -79,8 +99,12 @@ pub enum What {
 pub struct Desk {
     pub sites: Vec<SiteView>,
     pub now: jiff::Timestamp,
-    /// The worktree of the selected agent, or nothing for the line of the idle ones, and its repository.
+    /// The columns and rows of the terminal.
+    pub size: (u16, u16),
+    /// The key of the selected agent, or nothing for the line of the idle ones, and its repository.
     pub selected: Option<(usize, String)>,
+    /// Whether a person has selected it.
+    pub is_chosen: bool,
     pub kind: PageKind,
     pub has_preview: bool,
     /// Whether keys move in the lower half.
@@ -89,20 +113,19 @@ pub struct Desk {
     pub filter: String,
     pub shows_idle: bool,
     pub page: Option<Page>,
-    /// The row of the diff, or how many lines the page is turned back.
+    /// The row of the diff, or how many lines the page is turned.
     pub at: usize,
+    /// Since when letters are no keys, because a text was meant that nobody had asked for.
+    pub deaf: Option<jiff::Timestamp>,
     /// The first key of two.
     pub pending: Option<char>,
     /// What the last command said.
     pub said: Option<String>,
-    /// The commands that run: about which worktree, and which one.
-    pub running: Vec<(Option<String>, String)>,
+    pub running: Vec<Running>,
     /// How often comments were changed.
     pub changes: u64,
-    /// The comment that was deleted last: its place and its text.
-    pub deleted: Option<(String, String)>,
-    /// The menu that was answered last.
-    pub answered: Option<String>,
+    /// The comment that was deleted last.
+    pub deleted: Option<Draft>,
     /// Whose work is to land once its review is shown.
     pub landing: Option<Target>,
 }
@@ -110,7 +133,7 @@ pub struct Desk {
 /// What a key asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// A command of ours, about this worktree, with this input.
+    /// A command of ours, about this agent, with this input.
     Run {
         site: usize,
         about: Option<String>,
@@ -119,12 +142,8 @@ pub enum Effect {
     },
     /// The agent's terminal, until the person comes back.
     Attach(Target),
-    /// A text in the person's editor, as a comment at a place.
-    Edit {
-        place: String,
-        to: Target,
-        text: String,
-    },
+    /// A text in the person's editor.
+    Edit(Draft),
     /// An address in the person's browser.
     Open(String),
     Suspend,
@@ -142,11 +161,17 @@ pub enum DiffRow {
     Comment(usize, String),
 }
 
-/// The rows of a diff with its comments.
-pub fn diff_rows(review: &Review) -> Vec<DiffRow> {
+/// The rows of a diff with its comments, whose lines are broken where the screen ends.
+pub fn diff_rows(review: &Review, width: usize) -> Vec<DiffRow> {
     let lines = |at: usize| {
         let text = review.comments[at]["text"].as_str().unwrap_or_default();
-        text.lines().map(move |line| DiffRow::Comment(at, line.to_owned()))
+        let room = width.saturating_sub(8).max(8);
+        let sent = if review.comments[at]["sent"] == true { "(was sent) " } else { "" };
+        let text = format!("{sent}{text}");
+        let text: Vec<String> = text.lines().map(str::to_owned).collect();
+        text.into_iter()
+            .flat_map(move |line| broken(&printable(&line), room))
+            .map(move |line| DiffRow::Comment(at, line))
     };
     let is_stale = |at: &usize| review.comments[*at]["stale"].is_string();
     let stale = (0..review.comments.len()).filter(is_stale);
@@ -176,47 +201,58 @@ fn place(line: &DiffLine) -> Option<String> {
     line.number().map(|number| format!("{}:{old}{number}", line.path))
 }
 
+/// What tells a row from all others of its repository: a seat has the worktree of another agent.
+pub fn key(row: &Row) -> String {
+    format!("{}\t{}", row.worktree, row.id)
+}
+
 impl Desk {
     /// The selected agent.
     pub fn row(&self) -> Option<(usize, &Row)> {
-        let (site, worktree) = self.selected.as_ref()?;
-        let row = self.sites.get(*site)?.rows.iter().find(|row| row.worktree == *worktree)?;
+        let (site, selected) = self.selected.as_ref()?;
+        let row = self.sites.get(*site)?.rows.iter().find(|row| key(row) == *selected)?;
         Some((*site, row))
     }
 
     /// The selected agent as a command is about it, if it has a worker.
     pub fn target(&self) -> Option<Target> {
         let (site, row) = self.row()?;
-        Some(Target { site, worktree: row.worktree.clone(), worker: row.worker.clone()? })
+        Some(Target { site, key: key(row), worker: row.worker.clone()? })
     }
 
     /// The page that is to be shown.
     pub fn wanted(&self) -> Option<Wanted> {
         let (site, row) = self.row().filter(|_| self.has_preview)?;
+        let is_diff = self.kind == PageKind::Diff;
         Some(Wanted {
             site,
-            worktree: row.worktree.clone(),
+            key: key(row),
             worker: row.worker.clone(),
             root: self.sites[site].floor.as_ref().map(|floor| floor.root.clone()),
             kind: self.kind,
-            need: row.told.need,
-            version: (row.record["commit"].as_str().map(str::to_owned), self.changes),
-            record: row.record.clone(),
+            version: format!("{} {:?} {}", row.record["commit"], row.task, self.changes),
+            record: if is_diff { Value::Null } else { row.record.clone() },
         })
     }
 
     /// The page, if it is the selected agent's.
     pub fn shown(&self) -> Option<&Page> {
-        let (_, row) = self.row()?;
-        self.page.as_ref().filter(|page| page.worktree == row.worktree && page.kind == self.kind)
+        let (_, selected) = self.selected.as_ref()?;
+        self.page.as_ref().filter(|page| page.key == *selected && page.kind == self.kind)
     }
 
-    /// The menu that is drawn and was not answered yet.
+    /// The menu that is drawn.
     pub fn menu(&self) -> Option<&Menu> {
         match &self.shown()?.content {
-            Content::Screen(_, menu) => menu.as_ref().filter(|menu| self.answered.as_ref() != Some(&menu.id)),
+            Content::Screen(_, menu) => menu.as_ref(),
             _ => None,
         }
+    }
+
+    /// The rows of the diff that is shown.
+    pub fn diff(&self) -> Option<(&Review, Vec<DiffRow>)> {
+        let review = self.review()?;
+        Some((review, diff_rows(review, usize::from(self.size.0))))
     }
 
     /// The diff on the page, if one is shown.

@@ -61,7 +61,8 @@ pub(super) fn site(name: &str, agents: Vec<Value>, workers: Vec<Value>) -> SiteV
 
 pub(super) fn desk(sites: Vec<SiteView>) -> Desk {
     let empty = sites.iter().map(|_| SiteView::default()).collect();
-    let mut desk = Desk { sites: empty, has_preview: true, now: NOW.parse().unwrap(), ..Desk::default() };
+    let now = NOW.parse().unwrap();
+    let mut desk = Desk { sites: empty, has_preview: true, now, size: (80, 24), ..Desk::default() };
     sites.into_iter().enumerate().for_each(|(at, site)| desk.set_site(at, site));
     desk
 }
@@ -79,8 +80,8 @@ pub(super) fn press(desk: &mut Desk, keys: &str) -> Vec<Effect> {
 }
 
 fn page(desk: &mut Desk, content: Content) {
-    let (worktree, kind) = (desk.row().unwrap().1.worktree.clone(), desk.kind);
-    desk.set_page(Page { worktree, kind, content });
+    let (key, kind) = (desk.selected.clone().unwrap().1, desk.kind);
+    desk.set_page(Page { key, kind, content });
 }
 
 pub(super) const DIFF: &str = "diff --git a/src/m3.rs b/src/m3.rs\n--- a/src/m3.rs\n+++ b/src/m3.rs\n@@ -40,2 +40,4 @@ mod m\n \
@@ -92,19 +93,18 @@ fn reviewed() -> Review {
         json!({ "path": "src/m3.rs", "side": "new", "line": 42, "text": "Return an error here; callers pass user input.\nAnd test it." }),
         json!({ "path": "old.rs", "side": "new", "line": 3, "quote": "let x;", "text": "Why?", "stale": "0123456789" }),
     ];
-    Review {
-        message: "Write it\n\nBody".into(),
-        lines: diff::lines(DIFF),
-        is_cut: false,
-        comments,
-        since: Some((6, 1)),
-    }
+    Review { commit: "c1".into(), lines: diff::lines(DIFF), is_cut: false, comments, since: Some((6, 1)) }
+}
+
+/// What is selected with a worker's row.
+pub(super) fn of(name: &str) -> Option<(usize, String)> {
+    Some((0, format!("/w/{name}\t{name}")))
 }
 
 /// Ada's review.
 pub(super) fn in_review() -> Desk {
     let mut desk = one();
-    desk.selected = Some((0, "/w/ada".into()));
+    desk.selected = of("ada");
     desk.kind = PageKind::Diff;
     page(&mut desk, Content::Diff(Box::new(reviewed())));
     desk.is_inside = true;
@@ -113,7 +113,7 @@ pub(super) fn in_review() -> Desk {
 
 pub(super) fn asked() -> Desk {
     let mut desk = one();
-    desk.selected = Some((0, "/w/eve".into()));
+    desk.selected = of("eve");
     let menu = Menu { id: "m1".into(), lines: vec!["1. Yes".into(), "2. No".into()] };
     page(&mut desk, Content::Screen(ansi::lines("Run it?\n\u{1b}[36m❯ 1. Yes\u{1b}[0m\n  2. No"), Some(menu)));
     desk
@@ -156,7 +156,7 @@ fn situations() -> Vec<(&'static str, Desk)> {
         ("asked", asked()),
         ("review", in_review()),
         ("comment", with(in_review(), "jjjjc now this")),
-        ("land", Desk { mode: Mode::Land(in_review().target().unwrap()), ..in_review() }),
+        ("land", Desk { mode: Mode::Land(in_review().target().unwrap(), "Write it".into()), ..in_review() }),
         ("message", with(one(), "sUse the helper")),
         ("filter", with(one(), "/gus")),
         ("no preview, idle ones", with(one(), "pG\n")),
@@ -209,9 +209,9 @@ fn a_day_shows_who_waits_first() {
        queue 7
      tools  up stopped
      ▶ abe   working    1s
-    ─ gus · [terminal] diff task log ───────────────────────────────────────────────
+    ─ zoe · [terminal] diff task log ───────────────────────────────────────────────
      reading …
-     ⏎ attach  s send  Tab page  n new  ? keys                 shopfloor attach gus
+     ⏎ attach  s send  Tab page  n new  ? keys                 shopfloor attach zoe
     ");
     insta::assert_snapshot!(look("no preview, idle ones"), @r"
     app · main 3f2c1ab · up · 4 need you · 1 limited until 13:20             12:41
@@ -224,7 +224,7 @@ fn a_day_shows_who_waits_first() {
     · hal          idle      50s
     ○ ivy          offline   50s
       ⏎ hides the idle ones · queue 7
-    n new  ⏎ show idle  o oldest  ? keys  q quit                  shopfloor status
+    n new  ⏎ hide idle  o oldest  ? keys  q quit                  shopfloor status
     ");
 }
 
@@ -254,7 +254,7 @@ fn a_review_shows_comments_at_their_lines() {
        43 +}
        41 -gone
     diff --git a/b b/b
-     c comment  e in editor  ]f next file  x back  a land  ? keys
+     c comment  e in editor  ]f next file  x back with 2 comments  a land  ? keys
     ");
 }
 
@@ -269,11 +269,24 @@ fn the_page_and_the_foot_show_what_is_asked_and_said() {
      1-9 answer  ⏎ attach  s send  ? keys                    shopfloor answer eve …
     ");
     insta::assert_snapshot!(page("comment"), @r"
-    ─ ada · terminal diff [task] log ───────────────────────────────────────────────
-     reading …
-     name and task: ow this
+    ─ ada · terminal [diff] task log ─ src/m3.rs 1/2 ─ since your last look: +6 -1 ─
+     stale, of 0123456: old.rs:3  let x;
+         │ Why?
+    diff --git a/src/m3.rs b/src/m3.rs
+    --- a/src/m3.rs
+    +++ b/src/m3.rs
+    @@ -40,2 +40,4 @@ mod m
+       40  use std::io;
+       41 +fn parse(s: &str) -> Ast {
+       42▌+    s.parse().unwrap()
+         │ Return an error here; callers pass user input.
+         │ And test it.
+       43 +}
+       41 -gone
+    diff --git a/b b/b
+     src/m3.rs:40:  now this
     ");
-    insta::assert_snapshot!(page("land").lines().last().unwrap(), @r" land ada on main: Write it  y lands, any other key does not");
+    insta::assert_snapshot!(page("land").lines().last().unwrap(), @r" y lands ada on main without 2 comments, other keys do not: “Write it”");
     insta::assert_snapshot!(page("message"), @r"
     ─ 日本語の名前 · [terminal] diff task log ──────────────────────────────────────
      reading …
@@ -290,7 +303,7 @@ fn the_page_and_the_foot_show_what_is_asked_and_said() {
     ─ 日本語の名前 · terminal diff [task] log ──────────────────────────────────────
     Agent: claude
     Cover the parser with tests. Cover the parser with tests. Cover the parser with
-     tests. Cover the parser with tests. Cover the parser with tests. Cover the
+    tests. Cover the parser with tests. Cover the parser with tests. Cover the
     parser with tests. Cover the parser with tests. Cover the parser with tests.
      ⏎ attach  s send  Tab page  n new  ? keys      shopfloor send '日本語の名前' …
     ");
@@ -300,7 +313,7 @@ fn the_page_and_the_foot_show_what_is_asked_and_said() {
        queue 7
     ─ gus · [terminal] diff task log ───────────────────────────────────────────────
      reading …
-     /: gus
+     /gus
     ");
 }
 

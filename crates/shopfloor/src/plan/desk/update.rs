@@ -1,15 +1,16 @@
 //! What an action does to the desk, and which effects it asks for.
 
-use crossterm::event::{Event, KeyEventKind};
-use serde_json::Value;
+use crossterm::event::{Event, KeyCode, KeyEventKind};
+use serde_json::{Value, json};
 use shopfloor_core::board::Standing;
 use shopfloor_core::diff::LineKind;
 use shopfloor_core::text::printable;
 
+use super::frame::{broken, places};
 use super::keys::{Action, action};
 use super::list::{ListLine, address, lines};
-use super::{Desk, DiffRow, Effect, Mode, SiteView, Target, What, diff_rows, place};
-use crate::facts::desk_feed::{Content, Ended, Page, PageKind, refusal, review};
+use super::{Desk, DiffRow, Draft, Effect, Mode, Running, SiteView, Target, What, key, place};
+use crate::facts::desk_feed::{Content, Ended, Page, PageKind, Review, refusal, review};
 
 /// How far a page key moves.
 const HALF: usize = 10;
@@ -26,16 +27,17 @@ impl Desk {
         self.select(at);
     }
 
-    /// The place of the selected line.
+    /// The place of the selected line. Until a person selects one, it is the first.
     fn position(&self) -> usize {
         let all = lines(self);
-        all.iter().position(|line| line.key() == self.selected).unwrap_or(0)
+        all.iter().position(|line| line.key() == self.selected).filter(|_| self.is_chosen).unwrap_or(0)
     }
 
     /// Selects what was selected if it is there, else the line at this place.
     fn select(&mut self, at: usize) {
         let keys: Vec<_> = lines(self).iter().filter_map(ListLine::key).collect();
-        if self.selected.as_ref().is_none_or(|selected| !keys.contains(selected)) {
+        let is_there = self.selected.as_ref().is_some_and(|selected| keys.contains(selected));
+        if !is_there || !self.is_chosen {
             self.turn_to(keys.get(at.min(keys.len().saturating_sub(1))).cloned());
         }
     }
@@ -48,27 +50,40 @@ impl Desk {
     }
 
     /// A page has come.
-    pub fn set_page(&mut self, page: Page) {
+    pub fn set_page(&mut self, mut page: Page) {
+        let before = self.review().map(|before| (before.commit.clone(), before.since));
+        if let (Some((commit, since)), Content::Diff(now)) = (before, &mut page.content)
+            && commit == now.commit
+        {
+            // From the moment of a look on nothing has changed since.
+            now.since = now.since.or(since);
+        }
         let is_first = self.shown().is_none();
         self.page = Some(page);
         if is_first {
             self.at = self.first_change().unwrap_or(0);
         }
-        let last = self.page_length().saturating_sub(1);
-        self.at = self.at.min(last);
+        self.at = self.at.min(self.last());
+        self.leave_comments(true);
     }
 
     /// What a person does at the terminal.
     pub fn input(&mut self, event: &Event) -> Vec<Effect> {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
+                let is_soon = |last: jiff::Timestamp| self.now.duration_since(last).as_millis() < 1_000;
+                self.deaf = self.deaf.filter(|last| is_soon(*last) && matches!(key.code, KeyCode::Char(_)));
+                if self.deaf.is_some() {
+                    self.deaf = Some(self.now);
+                    return Vec::new();
+                }
                 return action(self, *key).map_or(Vec::new(), |action| self.act(action));
             }
-            Event::Paste(text) => match &mut self.mode {
-                Mode::Write { text: written, .. } => written.push_str(&text.replace('\r', "\n")),
-                Mode::Filter => self.filter.extend(text.chars().filter(|c| !c.is_control())),
-                _ => {}
-            },
+            Event::Paste(text) => {
+                if let Mode::Write(draft) = &mut self.mode {
+                    draft.text.push_str(&text.replace('\r', "\n"));
+                }
+            }
             _ => {}
         }
         Vec::new()
@@ -76,9 +91,10 @@ impl Desk {
 
     /// Selects the line of the list at this place.
     pub fn click(&mut self, at: usize) {
-        if let Some(key) = lines(self).get(at).and_then(ListLine::key) {
-            self.is_inside = false;
-            self.turn_to(Some(key));
+        let key = lines(self).get(at).and_then(ListLine::key).filter(|_| self.mode == Mode::Browse);
+        if key.is_some() {
+            (self.is_inside, self.is_chosen) = (false, true);
+            self.turn_to(key);
         }
     }
 
@@ -87,40 +103,41 @@ impl Desk {
         if !matches!(action, Action::Type(_) | Action::Erase) {
             self.said = None;
         }
-        match std::mem::take(&mut self.mode) {
-            Mode::Filter => return self.filtering(action),
-            Mode::Write { what, to, text } => return self.writing(what, to, text, action),
-            Mode::Land(target) => return self.landing(target, action),
-            Mode::Help if action == Action::Suspend => return vec![Effect::Suspend],
-            Mode::Help => return Vec::new(),
-            Mode::Browse => {}
+        self.is_chosen = true;
+        match (std::mem::take(&mut self.mode), action) {
+            (mode, Action::Suspend) => {
+                self.mode = mode;
+                return vec![Effect::Suspend];
+            }
+            (Mode::Write(draft), _) => return self.writing(draft, action).into_iter().collect(),
+            (Mode::Land(target, _), Action::Enter) => return vec![self.run_for(&target, "accept", &[], None)],
+            (Mode::Land(..) | Mode::Help, _) => return Vec::new(),
+            (Mode::Browse, _) => {}
         }
+        let site = self.selected.as_ref().map_or(0, |(site, _)| *site);
+        let write =
+            |what: What| Mode::Write(Draft { what, to: Target { site, ..Target::default() }, text: String::new() });
         match action {
             Action::Quit => return vec![Effect::Quit],
-            Action::Suspend => return vec![Effect::Suspend],
             Action::Help => self.mode = Mode::Help,
             Action::Begin(first) => self.pending = Some(first),
             Action::Cancel if two.is_some() => {}
             Action::Up | Action::Down | Action::PageUp | Action::PageDown | Action::First | Action::Last => {
-                self.go(action)
+                self.go(action);
             }
             Action::NextChange | Action::LastChange | Action::NextFile | Action::LastFile => self.jump(action),
             Action::Filter => {
-                self.mode = Mode::Filter;
                 self.filter.clear();
+                self.mode = write(What::Filter);
             }
             Action::NextPage => {
                 let at = PAGES.iter().position(|kind| *kind == self.kind).unwrap_or(0);
-                (self.kind, self.at, self.has_preview) = (PAGES[(at + 1) % PAGES.len()], 0, true);
-                self.page = None;
+                self.has_preview = true;
+                self.turn_page(PAGES[(at + 1) % PAGES.len()]);
             }
             Action::In => (self.is_inside, self.has_preview) = (self.row().is_some(), true),
             Action::Out if self.is_inside => self.is_inside = false,
-            Action::Out => {
-                let at = self.position();
-                self.filter.clear();
-                self.select(at);
-            }
+            Action::Out => self.filter.clear(),
             Action::Preview => (self.has_preview, self.is_inside) = (!self.has_preview, false),
             Action::Oldest => {
                 self.filter.clear();
@@ -129,11 +146,8 @@ impl Desk {
                     None => self.said = Some("nobody waits for you".into()),
                 }
             }
-            Action::New => {
-                let site = self.selected.as_ref().map_or(0, |(site, _)| *site);
-                let to = Target { site, ..Target::default() };
-                self.mode = Mode::Write { what: What::New, to, text: String::new() };
-            }
+            Action::StartUp => return vec![self.run(site, None, &["worker-ctl", "up", "--detach"], (None, None))],
+            Action::New => self.mode = write(What::New),
             _ => return self.on_agent(action),
         }
         Vec::new()
@@ -142,24 +156,23 @@ impl Desk {
     /// Who has waited longest for a person, but for this one.
     fn oldest(&self, but: Option<&String>) -> Option<(usize, String)> {
         let needs = |line: &ListLine<'_>| match line {
-            ListLine::Agent(_, row, _) => matches!(row.standing(), Standing::Needs(_)) && Some(&row.worktree) != but,
+            ListLine::Agent(_, row, _) => matches!(row.standing(), Standing::Needs(_)),
             _ => false,
         };
-        lines(self).into_iter().find(needs).and_then(|line| line.key())
+        let keys = lines(self).into_iter().filter(needs).filter_map(|line| line.key());
+        keys.into_iter().find(|(_, key)| Some(key) != but)
     }
 
     /// Actions about the selected agent.
     fn on_agent(&mut self, action: Action) -> Vec<Effect> {
-        let Some((site, row)) = self.row() else {
-            if action == Action::Attach && self.selected.is_some() {
+        let Some((_, row)) = self.row() else {
+            match action {
                 // The line stays the selected one, wherever it is then.
-                self.shows_idle = !self.shows_idle;
+                Action::Attach if self.selected.is_some() => self.shows_idle = !self.shows_idle,
+                _ => self.said = Some("select an agent first: `j` and `k`, or `o`".into()),
             }
             return Vec::new();
         };
-        if action == Action::StartUp {
-            return vec![self.run(site, None, &["worker-ctl", "up", "--detach"], None)];
-        }
         if action == Action::Request {
             let address = address(row).map(str::to_owned);
             if address.is_none() {
@@ -167,33 +180,41 @@ impl Desk {
             }
             return address.map(Effect::Open).into_iter().collect();
         }
+        let (name, is_idle) = (printable(&row.name), row.task.as_deref() == Some("idle"));
         let Some(target) = self.target() else {
-            self.said = Some(format!("no agent works there yet: `shopfloor adopt {}`", printable(&row.worktree)));
+            self.said = Some(format!("no agent was started there yet: `shopfloor start {name} TASK`"));
             return Vec::new();
         };
-        let write = |what: What| Mode::Write { what, to: target.clone(), text: String::new() };
+        let write = |what: What| Mode::Write(Draft { what, to: target.clone(), text: String::new() });
         match action {
             Action::Attach => return vec![Effect::Attach(target)],
             Action::Answer(number) => return self.answer(&target, number).into_iter().collect(),
             Action::Review => return vec![self.run_for(&target, "review", &[], None)],
+            Action::Resume if is_idle => self.said = Some(format!("{name} has no task: `s` gives it one")),
             Action::Resume => return vec![self.run_for(&target, "resume", &[], None)],
-            Action::Send if row.task.as_deref() == Some("idle") => self.mode = write(What::Task),
-            Action::Send => self.mode = write(What::Send),
+            Action::Send => self.mode = write(if is_idle { What::Task } else { What::Send }),
             Action::Land => {
                 // What is shown is pinned first, so that nothing else lands.
                 self.landing = Some(target.clone());
                 return vec![self.run_for(&target, "review", &[], None)];
             }
-            Action::Back => {
-                let count = self.review().map_or(0, |review| review.comments.len());
-                let root = self.sites[site].floor.as_ref().map(|floor| floor.root.clone());
-                if let Some(root) = root.filter(|_| count > 0) {
-                    let file = root.join(format!("comments/{}.json", target.worker));
-                    return vec![self.run_for(&target, "reject", &["--comments", &file.to_string_lossy()], None)];
+            Action::Back => match self.shown().map(|page| &page.content) {
+                // Exactly those that are shown.
+                Some(Content::Diff(review)) if review.unsent() > 0 => {
+                    let sent = json!({ "v": 1, "commit": review.commit, "comments": review.comments }).to_string();
+                    return vec![self.run_for(&target, "reject", &["--comments", "-"], Some(sent))];
                 }
-                self.mode = write(What::Back);
+                Some(Content::Diff(_)) => self.mode = write(What::Back),
+                Some(Content::Text(why)) if self.kind == PageKind::Diff => self.said = why.first().cloned(),
+                _ => {
+                    self.has_preview = true;
+                    self.turn_page(PageKind::Diff);
+                    self.said = Some("`x` once more sends the comments on this diff, or asks for a text".into());
+                }
+            },
+            Action::Comment | Action::Edit | Action::Delete | Action::Restore => {
+                return self.comment(action, target).into_iter().collect();
             }
-            Action::Comment | Action::Edit | Action::Delete | Action::Restore => return self.comment(action, target),
             _ => {}
         }
         Vec::new()
@@ -202,177 +223,236 @@ impl Desk {
     /// A command of worker-ctl for an agent.
     fn run_for(&mut self, target: &Target, verb: &str, more: &[&str], input: Option<String>) -> Effect {
         let words = [&["worker-ctl", verb, &target.worker][..], more].concat();
-        self.run(target.site, Some(target.worktree.clone()), &words, input)
+        self.run(target.site, Some(target.key.clone()), &words, (input, None))
     }
 
     /// A command, which its row shows until it has ended.
-    fn run(&mut self, site: usize, about: Option<String>, words: &[&str], input: Option<String>) -> Effect {
-        self.running.push((about.clone(), words[1].to_owned()));
+    fn run(
+        &mut self,
+        site: usize,
+        about: Option<String>,
+        words: &[&str],
+        (input, draft): (Option<String>, Option<Draft>),
+    ) -> Effect {
+        self.running.push(Running { about: about.clone(), verb: words[1].to_owned(), draft });
         Effect::Run { site, about, words: words.iter().map(|word| (*word).to_owned()).collect(), input }
     }
 
-    /// The answer to the menu that is drawn, once.
+    /// The answer to the menu that is drawn, once: the next look at the screen brings it back if it is still there.
     fn answer(&mut self, target: &Target, number: usize) -> Option<Effect> {
         let Some(menu) = self.menu().cloned() else {
-            self.said = Some("no menu is shown here; Enter attaches".into());
+            self.has_preview = true;
+            self.turn_page(PageKind::Terminal);
+            self.said = Some("no menu is on the screen of its terminal; Enter attaches".into());
             return None;
         };
-        let mark = format!("{number}.");
-        if !menu.lines.iter().any(|line| line.starts_with(&mark) || line.starts_with(&format!("{number})"))) {
+        let has =
+            |line: &String| [format!("{number}."), format!("{number})")].iter().any(|mark| line.starts_with(mark));
+        if !menu.lines.iter().any(has) {
             self.said = Some(format!("the menu has no line {number}"));
             return None;
         }
-        self.answered = Some(menu.id.clone());
+        if let Some(Page { content: Content::Screen(_, drawn), .. }) = &mut self.page {
+            *drawn = None;
+        }
         Some(self.run_for(target, "answer", &[&number.to_string(), "--menu", &menu.id], None))
     }
 
-    fn comment(&mut self, action: Action, to: Target) -> Vec<Effect> {
+    fn comment(&mut self, action: Action, to: Target) -> Option<Effect> {
         if action == Action::Restore {
-            let Some((place, text)) = self.deleted.take() else { return Vec::new() };
-            return vec![self.run_for(&to, "comment", &[&place, "-"], Some(text))];
+            let deleted = self.deleted.clone().filter(|deleted| deleted.to == to);
+            self.said = deleted.is_none().then(|| "no comment of this agent was deleted here".into());
+            return self.written(deleted?);
         }
-        let Some((place, text, is_there)) = self.comment_here() else {
-            self.said = Some("comments belong to lines of a diff: `r` shows it, `l` goes into it".into());
-            return Vec::new();
+        let is_line = |row: &DiffRow, review: &Review| match row {
+            DiffRow::Line(line) => review.lines[*line].number().is_some(),
+            DiffRow::Stale(_) => true,
+            DiffRow::Comment(..) => false,
         };
+        // What is said at the head of a file is about its first line.
+        let next = self.diff().and_then(|(review, rows)| (self.at..rows.len()).find(|at| is_line(&rows[*at], review)));
+        self.at = next.unwrap_or(self.at);
+        let Some((draft, is_stale)) = self.comment_here(to) else {
+            self.said = Some("comments belong to lines of a diff: `r` shows it".into());
+            // What is typed as a comment all the same is no command.
+            self.deaf = Some(self.now);
+            return None;
+        };
+        let What::Comment { place, is_there, .. } = &draft.what else { return None };
         match action {
-            Action::Comment => self.mode = Mode::Write { what: What::Comment(place), to, text },
-            Action::Edit => return vec![Effect::Edit { place, to, text }],
-            _ if is_there => {
-                let effect = self.run_for(&to, "comment", &[&place, "--delete"], None);
-                self.deleted = Some((place, text));
-                return vec![effect];
+            Action::Delete if *is_there => {
+                let (to, place) = (draft.to.clone(), place.clone());
+                let words = ["worker-ctl", "comment", &to.worker, "--delete", "--", &place];
+                return Some(self.run(to.site, Some(to.key.clone()), &words, (None, Some(draft))));
             }
-            _ => self.said = Some("no comment is on this line".into()),
+            Action::Delete => self.said = Some("no comment is on this line".into()),
+            _ if is_stale => self.said = Some("its line is gone: `x` sends it as it is, `d` deletes it".into()),
+            Action::Edit => return Some(Effect::Edit(draft)),
+            _ => self.mode = Mode::Write(draft),
         }
-        Vec::new()
+        None
     }
 
-    /// The place of the selected line of the diff, and the comment there.
-    fn comment_here(&self) -> Option<(String, String, bool)> {
-        let review = self.review()?;
-        let rows = diff_rows(review);
+    /// The comment at the selected row of the diff, or a new one, and whether its line is gone.
+    fn comment_here(&self, to: Target) -> Option<(Draft, bool)> {
+        let (review, rows) = self.diff()?;
         let text = |at: usize| review.comments[at]["text"].as_str().unwrap_or_default().to_owned();
-        match rows.get(self.at)? {
+        let (place, text, gone) = match rows.get(self.at)? {
             DiffRow::Stale(at) => {
                 let comment = &review.comments[*at];
                 let old = if comment["side"] == "old" { "-" } else { "" };
-                let place = format!("{}:{old}{}", comment["path"].as_str().unwrap_or_default(), comment["line"]);
-                Some((place, text(*at), true))
+                let path = comment["path"].as_str().unwrap_or_default();
+                (format!("{path}:{old}{}", comment["line"]), Some(text(*at)), comment["stale"].as_str())
             }
             DiffRow::Line(line) => {
-                let there = rows[self.at + 1..].first().and_then(|row| match row {
+                let there = rows.get(self.at + 1).and_then(|row| match row {
                     DiffRow::Comment(at, _) => Some(text(*at)),
                     _ => None,
                 });
-                let is_there = there.is_some();
-                Some((place(&review.lines[*line])?, there.unwrap_or_default(), is_there))
+                (place(&review.lines[*line])?, there, None)
             }
-            DiffRow::Comment(..) => None,
-        }
+            DiffRow::Comment(..) => return None,
+        };
+        let commit = gone.unwrap_or(&review.commit).to_owned();
+        let what = What::Comment { place, commit, is_there: text.is_some() };
+        Some((Draft { what, to, text: text.unwrap_or_default() }, gone.is_some()))
     }
 
-    fn filtering(&mut self, action: Action) -> Vec<Effect> {
-        let at = self.position();
-        self.mode = Mode::Filter;
+    fn writing(&mut self, mut draft: Draft, action: Action) -> Option<Effect> {
         match action {
-            Action::Type(c) => self.filter.push(c),
-            Action::Erase => drop(self.filter.pop()),
-            Action::Suspend => return vec![Effect::Suspend],
-            Action::Enter => self.mode = Mode::Browse,
-            _ => {
-                self.filter.clear();
-                self.mode = Mode::Browse;
+            Action::Type(c) => draft.text.push(c),
+            Action::Erase => drop(draft.text.pop()),
+            Action::Enter => return self.written(draft),
+            _ => draft.text.clear(),
+        }
+        if draft.what == What::Filter {
+            self.filter.clone_from(&draft.text);
+            // The selected row is shown even without the word, so none is until the first that has it.
+            let before = self.selected.take();
+            match lines(self).iter().find_map(ListLine::key) {
+                Some(first) => self.turn_to(Some(first)),
+                None => self.selected = before,
             }
         }
-        self.select(at);
-        Vec::new()
-    }
-
-    fn writing(&mut self, what: What, to: Target, mut text: String, action: Action) -> Vec<Effect> {
-        match action {
-            Action::Type(c) => text.push(c),
-            Action::Erase => drop(text.pop()),
-            Action::Enter => return self.written(&what, &to, text).into_iter().collect(),
-            Action::Suspend => {}
-            _ => return Vec::new(),
+        if matches!(action, Action::Type(_) | Action::Erase) {
+            self.mode = Mode::Write(draft);
         }
-        self.mode = Mode::Write { what, to, text };
-        if action == Action::Suspend { vec![Effect::Suspend] } else { Vec::new() }
+        None
     }
 
-    /// What is done with a text.
-    pub fn written(&mut self, what: &What, to: &Target, text: String) -> Option<Effect> {
-        match what {
+    /// What is done with a text. It is kept until the command has taken it.
+    pub fn written(&mut self, draft: Draft) -> Option<Effect> {
+        let (to, text, is_empty) = (draft.to.clone(), draft.text.clone(), draft.text.trim().is_empty());
+        let more: Vec<String> = match &draft.what {
             What::New => {
-                let (name, task) = text.trim().split_once(char::is_whitespace)?;
-                Some(self.run(to.site, None, &["shopfloor", "new", name, task.trim()], None))
+                let Some((name, task)) = text.trim().split_once(char::is_whitespace) else {
+                    self.said = (!is_empty).then(|| "a name and a task, as `fix Mend the parser`".into());
+                    self.mode = if is_empty { Mode::Browse } else { Mode::Write(draft) };
+                    return None;
+                };
+                if self.sites[to.site].rows.iter().any(|row| row.name == name) {
+                    self.said =
+                        Some(format!("there is a {} already: select it, and `s` gives it a task", printable(name)));
+                    self.mode = Mode::Write(draft);
+                    return None;
+                }
+                let words = ["shopfloor", "new", name, task.trim()];
+                return Some(self.run(to.site, None, &words, (None, Some(draft))));
             }
-            What::Comment(place) if text.trim().is_empty() => {
-                let (_, _, is_there) = self.comment_here()?;
-                is_there.then(|| self.run_for(to, "comment", &[place, "--delete"], None))
+            What::Comment { place, is_there, .. } if is_empty => {
+                let words = ["worker-ctl", "comment", &to.worker, "--delete", "--", place];
+                return is_there.then(|| self.run(to.site, Some(to.key.clone()), &words, (None, None)));
             }
-            _ if text.trim().is_empty() => None,
-            What::Comment(place) => Some(self.run_for(to, "comment", &[place, "-"], Some(text))),
-            What::Back => Some(self.run_for(to, "reject", &["-"], Some(text))),
-            What::Send => Some(self.run_for(to, "message", &["-"], Some(text))),
-            What::Task => Some(self.run_for(to, "start", &["--task", "-"], Some(text))),
-        }
-    }
-
-    fn landing(&mut self, target: Target, action: Action) -> Vec<Effect> {
-        match action {
-            Action::Enter => vec![self.run_for(&target, "accept", &[], None)],
-            Action::Suspend => {
-                self.mode = Mode::Land(target);
-                vec![Effect::Suspend]
+            What::Filter => return None,
+            _ if is_empty => return None,
+            What::Comment { place, commit, .. } => {
+                ["comment", &to.worker, "--commit", commit, "--", place, "-"].map(str::to_owned).into()
             }
-            _ => Vec::new(),
-        }
+            What::Back => ["reject", &to.worker, "-"].map(str::to_owned).into(),
+            What::Send => ["message", &to.worker, "-"].map(str::to_owned).into(),
+            What::Task => ["start", &to.worker, "--task", "-"].map(str::to_owned).into(),
+        };
+        let words: Vec<&str> = std::iter::once("worker-ctl").chain(more.iter().map(String::as_str)).collect();
+        Some(self.run(to.site, Some(to.key.clone()), &words, (Some(text), Some(draft))))
     }
 
     /// A command has ended.
     pub fn end(&mut self, ended: &Ended) {
         let Ended { words, about, answer } = ended;
-        let verb = words.get(1).cloned().unwrap_or_default();
-        if let Some(at) = self.running.iter().position(|(what, running)| what == about && *running == verb) {
-            self.running.remove(at);
-        }
+        let verb = words.get(1).map(String::as_str).unwrap_or_default();
+        let at = self.running.iter().position(|running| running.about == *about && running.verb == verb);
+        let draft = at.and_then(|at| self.running.remove(at).draft);
         let name = words.get(2).map(|name| printable(name)).unwrap_or_default();
-        let is_shown = |desk: &Desk| desk.row().is_some_and(|(_, row)| Some(&row.worktree) == about.as_ref());
-        self.changes += u64::from(["comment", "reject"].contains(&verb.as_str()));
-        let landing = if verb == "review" { self.landing.take() } else { None };
-        let answer = match answer {
-            Ok(answer) if answer.status.success() => answer,
-            Ok(answer) => return self.said = Some(refusal(answer)),
-            Err(failure) => return self.said = Some(failure.to_string()),
+        self.changes += u64::from(["comment", "reject"].contains(&verb));
+        let is_landing =
+            verb == "review" && self.landing.as_ref().is_some_and(|target| Some(&target.key) == about.as_ref());
+        let landing = if is_landing { self.landing.take() } else { None };
+        let is_deleted = words.iter().any(|word| word == "--delete");
+        let refused = match answer {
+            Ok(answer) if answer.status.success() => None,
+            Ok(answer) => Some(refusal(answer)),
+            Err(failure) => Some(failure.to_string()),
         };
-        if verb == "review" && is_shown(self) {
-            let content = Content::Diff(Box::new(review(answer.records.first().unwrap_or(&Value::Null))));
-            (self.has_preview, self.is_inside) = (true, true);
-            self.turn_page(PageKind::Diff);
-            self.set_page(Page { worktree: about.clone().unwrap_or_default(), kind: PageKind::Diff, content });
-            if let Some(target) = landing.filter(|target| Some(&target.worktree) == about.as_ref()) {
-                self.mode = Mode::Land(target);
+        if refused.is_some() {
+            self.said = refused;
+            if let Some(draft) = draft.filter(|_| !is_deleted && self.mode == Mode::Browse) {
+                self.mode = Mode::Write(draft);
             }
+            return;
         }
-        if ["accept", "reject"].contains(&verb.as_str()) && is_shown(self) {
-            // What is done is done, and somebody else may wait.
+        let record = answer.as_ref().ok().and_then(|answer| answer.records.first()).unwrap_or(&Value::Null);
+        if verb == "comment" {
+            // What was taken back is deleted no more.
+            self.deleted =
+                if is_deleted { draft } else { self.deleted.take().filter(|deleted| Some(deleted) != draft.as_ref()) };
+        }
+        match verb {
+            "review" => self.reviewed(about.as_ref(), record, landing),
+            "accept" | "reject" => self.settled(about.as_ref()),
+            _ => {}
+        }
+        let done = match verb {
+            "message" => format!("sent to {name}"),
+            "reject" => format!("{name} goes on with what you said"),
+            "accept" => format!("landed the work of {name}"),
+            "answer" => format!("answered {name}"),
+            "resume" => format!("{name} goes on"),
+            "start" => format!("{name} has the task"),
+            "new" => format!("made {name}"),
+            _ => return,
+        };
+        self.said = Some(done);
+    }
+
+    fn is_selected(&self, about: Option<&String>) -> bool {
+        self.selected.as_ref().is_some_and(|(_, selected)| Some(selected) == about)
+    }
+
+    /// A review has come: it is gone into, if its agent is still the selected one, and its work may land.
+    fn reviewed(&mut self, about: Option<&String>, record: &Value, landing: Option<Target>) {
+        let Some(about) = about.filter(|about| self.is_selected(Some(about))) else { return };
+        (self.has_preview, self.is_inside) = (true, true);
+        self.turn_page(PageKind::Diff);
+        let content = Content::Diff(Box::new(review(record)));
+        self.set_page(Page { key: about.clone(), kind: PageKind::Diff, content });
+        if let Some(target) = landing.filter(|_| self.mode == Mode::Browse && self.pending.is_none()) {
+            let message = record["message"].as_str().and_then(|message| message.lines().next());
+            self.mode = Mode::Land(target, printable(message.unwrap_or_default()));
+        }
+    }
+
+    /// Work has landed or was sent back, so nobody waits there any more, before the tools have said so.
+    fn settled(&mut self, about: Option<&String>) {
+        let rows = self.sites.iter_mut().flat_map(|site| &mut site.rows);
+        for row in rows.filter(|row| Some(&key(row)) == about) {
+            (row.told.need, row.waits_for) = (None, None);
+        }
+        if self.is_selected(about) && self.mode == Mode::Browse {
             self.filter.clear();
-            let next = self.oldest(about.as_ref());
+            let next = self.oldest(about);
             self.turn_to(next.or(self.selected.clone()));
             self.is_inside = false;
         }
-        self.said = match verb.as_str() {
-            "message" => Some(format!("sent to {name}")),
-            "reject" => Some(format!("{name} goes on with what you said")),
-            "accept" => Some(format!("landed the work of {name}")),
-            "answer" => Some(format!("answered {name}")),
-            "resume" => Some(format!("{name} goes on")),
-            "start" => Some(format!("{name} has the task")),
-            "new" => Some(format!("{name} is at work")),
-            _ => self.said.take(),
-        };
     }
 
     fn turn_page(&mut self, kind: PageKind) {
@@ -381,53 +461,48 @@ impl Desk {
         }
     }
 
-    /// How many rows the page has.
-    fn page_length(&self) -> usize {
+    /// The last place to which the page can be turned.
+    fn last(&self) -> usize {
+        let (from, to) = places(self, self.size.1).page;
+        let height = usize::from(to.saturating_sub(from));
+        let width = usize::from(self.size.0);
         match self.shown().map(|page| &page.content) {
-            Some(Content::Diff(review)) => diff_rows(review).len(),
-            Some(Content::Screen(lines, _)) => lines.len(),
-            Some(Content::Text(lines)) => lines.len(),
+            Some(Content::Diff(_)) => self.diff().map_or(0, |(_, rows)| rows.len().saturating_sub(1)),
+            Some(Content::Screen(lines, _)) => lines.len().saturating_sub(height),
+            Some(Content::Text(lines)) => {
+                lines.iter().map(|line| broken(line, width).len()).sum::<usize>().saturating_sub(height)
+            }
             None => 0,
         }
     }
 
-    /// Moves in the list, or in the page: there up means back in time, but for a diff.
+    /// Moves in the list, or in the page. A screen and a log are turned back from their end.
     fn go(&mut self, action: Action) {
+        let is_up = matches!(action, Action::Up | Action::PageUp | Action::First);
+        let by = match action {
+            Action::Up | Action::Down => 1,
+            Action::PageUp | Action::PageDown => HALF,
+            _ => usize::MAX,
+        };
+        let step = |at: usize, is_less: bool, last: usize| match is_less {
+            true => at.saturating_sub(by),
+            false => at.saturating_add(by).min(last),
+        };
         if self.is_inside {
-            let is_from_top = match self.shown().map(|page| &page.content) {
-                Some(Content::Screen(..)) => false,
-                _ => self.kind != PageKind::Log,
-            };
-            let (length, at) = (self.page_length(), self.at);
-            let last = length.saturating_sub(1);
-            let (less, more) = (|by: usize| at.saturating_sub(by), |by: usize| (at + by).min(last));
-            let is_up = matches!(action, Action::Up | Action::PageUp | Action::First);
-            let by = match action {
-                Action::Up | Action::Down => 1,
-                Action::PageUp | Action::PageDown => HALF,
-                _ => length,
-            };
-            self.at = if is_up == is_from_top { less(by) } else { more(by) };
+            let is_screen = matches!(self.shown().map(|page| &page.content), Some(Content::Screen(..)));
+            let is_from_end = is_screen || self.kind == PageKind::Log;
+            self.at = step(self.at, is_up != is_from_end, self.last());
             self.leave_comments(!is_up);
             return;
         }
         let keys: Vec<_> = lines(self).iter().filter_map(ListLine::key).collect();
         let at = keys.iter().position(|key| Some(key) == self.selected.as_ref()).unwrap_or(0);
-        let last = keys.len().saturating_sub(1);
-        let to = match action {
-            Action::Up => at.saturating_sub(1),
-            Action::Down => at + 1,
-            Action::PageUp => at.saturating_sub(HALF),
-            Action::PageDown => at + HALF,
-            Action::First => 0,
-            _ => last,
-        };
-        self.turn_to(keys.get(to.min(last)).cloned());
+        self.turn_to(keys.get(step(at, is_up, keys.len().saturating_sub(1))).cloned());
     }
 
     /// Comments are no lines to stand on.
     fn leave_comments(&mut self, is_down: bool) {
-        let Some(rows) = self.review().map(diff_rows) else { return };
+        let Some((_, rows)) = self.diff() else { return };
         let is_line = |at: &usize| !matches!(rows[*at], DiffRow::Comment(..));
         let after = (self.at..rows.len()).find(is_line);
         let before = (0..(self.at + 1).min(rows.len())).rev().find(is_line);
@@ -436,8 +511,8 @@ impl Desk {
 
     /// The first row of a change, where a diff begins to matter.
     fn first_change(&self) -> Option<usize> {
-        let review = self.review()?;
-        diff_rows(review).iter().position(|row| match row {
+        let (review, rows) = self.diff()?;
+        rows.iter().position(|row| match row {
             DiffRow::Line(line) => matches!(review.lines[*line].kind, LineKind::Added | LineKind::Removed),
             DiffRow::Stale(_) => true,
             DiffRow::Comment(..) => false,
@@ -446,18 +521,21 @@ impl Desk {
 
     /// To the next or last change or file of a diff.
     fn jump(&mut self, action: Action) {
-        let Some(review) = self.review() else { return };
-        let rows = diff_rows(review);
-        let kind = |at: usize| match rows[at] {
+        let Some((review, rows)) = self.diff() else { return };
+        let line = |at: usize| match rows[at] {
             DiffRow::Line(line) => Some(&review.lines[line]),
             _ => None,
         };
         let is_change =
-            |at: usize| kind(at).is_some_and(|line| matches!(line.kind, LineKind::Added | LineKind::Removed));
+            |at: usize| line(at).is_some_and(|line| matches!(line.kind, LineKind::Added | LineKind::Removed));
         let above = |at: usize| rows[..at].iter().rposition(|row| !matches!(row, DiffRow::Comment(..)));
         let begins = |at: &usize| match action {
             Action::NextChange | Action::LastChange => is_change(*at) && !above(*at).is_some_and(is_change),
-            _ => kind(*at).is_some_and(|line| line.kind == LineKind::Head && line.text.starts_with("diff --git ")),
+            // The first change of a file.
+            _ => {
+                is_change(*at)
+                    && !(0..*at).rev().take_while(|at| line(*at).is_none_or(|line| !line.is_file())).any(is_change)
+            }
         };
         let to = match action {
             Action::NextChange | Action::NextFile => (self.at + 1..rows.len()).find(begins),
