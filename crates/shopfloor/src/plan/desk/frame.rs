@@ -4,7 +4,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::text::Span;
-use shopfloor_core::board::{Need, Standing, age};
+use shopfloor_core::board::{Need, Standing, age, cut};
 use shopfloor_core::diff::{DiffLine, LineKind};
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::time::local_clock;
@@ -481,22 +481,6 @@ fn style(standing: Standing) -> Style {
         Standing::Works => GREEN.into(),
         Standing::Idle | Standing::Offline => DIM,
     }
-}
-
-/// A text that takes at most so many columns.
-fn cut(text: &str, width: usize) -> String {
-    if Span::raw(text).width() <= width {
-        return text.to_owned();
-    }
-    let mut kept = String::new();
-    for c in text.chars() {
-        kept.push(c);
-        if Span::raw(kept.as_str()).width() + 1 > width {
-            kept.pop();
-            break;
-        }
-    }
-    if width > 0 { kept + "…" } else { kept }
 }
 
 /// The end of a text that takes at most so many columns.

@@ -3,6 +3,7 @@
 pub mod frame;
 pub mod keys;
 pub mod list;
+mod moves;
 pub mod update;
 
 #[cfg(test)]
