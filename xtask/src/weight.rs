@@ -30,7 +30,7 @@ const LINES: [(&str, usize); 7] = [
 pub fn run(args: &Args) -> Result<()> {
     println!("| measure | now | must |\n|---|---|---|");
     let lock = std::fs::read_to_string(project().join("Cargo.lock")).context("cannot read Cargo.lock")?;
-    println!("| packages in `Cargo.lock` | {} | 200 |", lock.lines().filter(|line| *line == "[[package]]").count());
+    println!("| packages in `Cargo.lock` | {} | 231 |", lock.lines().filter(|line| *line == "[[package]]").count());
     let mut heaviest = (0, "");
     for tool in TOOLS {
         heaviest = heaviest.max((packages(tool)?, tool));

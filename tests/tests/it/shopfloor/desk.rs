@@ -133,7 +133,13 @@ fn questions_are_answered_and_terminals_are_attached_and_left() {
     terminal.shows("Stopped");
     terminal.run("stty -g > ~/stopped; fg");
     terminal.shows("─ ada · [terminal]");
+    // What was entered is done, whatever ends the desk.
+    terminal.text("sgo on");
+    terminal.shows(" message to ada: go on");
+    terminal.key("Enter");
+    terminal.until("the text taken", |screen| !screen.contains(" message to ada"));
     floor.app.sh("kill -TERM $(cat ~/pid)").exit(0);
+    wait_for(|| floor.prompts().last().is_some_and(|last| last == "go on"));
     terminal.until("a shell", |screen| screen.ends_with('$') && !screen.contains("─ ada"));
     wait_for(|| w.home("after").exists());
     let modes = ["before", "stopped", "after"].map(|name| std::fs::read_to_string(w.home(name)).unwrap());

@@ -183,6 +183,7 @@ fn an_issue_becomes_a_fenced_task_that_a_person_has_seen() {
     let made = app.shopfloor(&["new", "issue:34", "--yes"]).exit(0).any_err().stdout.clone();
     assert_eq!(w.at(made.trim_end()).git(&["branch", "--show-current"]), "34-parser-drops-tabs\n");
     let name = "34-parser-drops-tabs";
+    wait_for(|| !floor.prompts().is_empty());
     let task = floor.prompts().last().cloned().unwrap_or_default();
     assert!(task.contains("Resolve issue 34 of o/r.\n\nWhat the issue says stands between the two lines"), "{task}");
     assert!(!task.contains('\r') && task.contains("It does.\n"), "{task}");

@@ -9,17 +9,30 @@ use super::keys::{Action, action};
 use super::list::{ListLine, address, lines};
 use super::{Desk, DiffRow, Draft, Effect, Mode, Running, SiteView, Target, What, key, place};
 use crate::facts::desk_feed::{Content, Ended, Page, PageKind, Review, refusal, review};
+use crate::plan::rows::Row;
 
 const PAGES: [PageKind; 4] = [PageKind::Terminal, PageKind::Diff, PageKind::Task, PageKind::Log];
 
 impl Desk {
     /// What a repository is like now. The selection stays where it was.
-    pub fn set_site(&mut self, site: usize, view: SiteView) {
+    pub fn set_site(&mut self, site: usize, mut view: SiteView) {
         let at = self.position();
+        self.calm(&mut view.rows);
         if let Some(before) = self.sites.get_mut(site) {
             *before = view;
         }
         self.select(at);
+    }
+
+    /// Nobody waits in rows whose work was settled here, until the tools tell something new of them.
+    fn calm(&mut self, rows: &mut [Row]) {
+        for row in rows {
+            let key = key(row);
+            self.settled.retain(|(settled, record)| *settled != key || *record == row.record);
+            if self.settled.iter().any(|(settled, _)| *settled == key) {
+                (row.told.need, row.waits_for) = (None, None);
+            }
+        }
     }
 
     /// The place of the selected line. Until a person selects one, it is the first.
@@ -438,10 +451,11 @@ impl Desk {
 
     /// Work has landed or was sent back, so nobody waits there any more, before the tools have said so.
     fn settled(&mut self, about: Option<&String>) {
-        let rows = self.sites.iter_mut().flat_map(|site| &mut site.rows);
-        for row in rows.filter(|row| Some(&key(row)) == about) {
-            (row.told.need, row.waits_for) = (None, None);
-        }
+        let rows = self.sites.iter().flat_map(|site| &site.rows).filter(|row| Some(&key(row)) == about);
+        self.settled.extend(rows.map(|row| (key(row), row.record.clone())));
+        let mut sites = std::mem::take(&mut self.sites);
+        sites.iter_mut().for_each(|site| self.calm(&mut site.rows));
+        self.sites = sites;
         if self.is_selected(about) && self.mode == Mode::Browse {
             self.filter.clear();
             let next = self.oldest(about);
