@@ -129,6 +129,7 @@ fn keys_run_the_commands_of_the_tools() {
         (in_review(), "gc", ""),
         // What lands is pinned before it is asked about.
         (in_review(), "ay", "worker-ctl review ada"),
+        (in_review(), "ra", "worker-ctl review ada"),
         (asked(), "1", "worker-ctl answer eve 1 --menu m1"),
         // Once a menu that was drawn.
         (asked(), "22", "worker-ctl answer eve 2 --menu m1"),

@@ -204,7 +204,11 @@ impl Desk {
             Action::Land => {
                 // What is shown is pinned first, so that nothing else lands.
                 self.landing = Some(target.clone());
-                return vec![self.run_for(&target, "review", &[], None)];
+                let is_begun =
+                    |running: &Running| running.verb == "review" && running.about.as_ref() == Some(&target.key);
+                if !self.running.iter().any(is_begun) {
+                    return vec![self.run_for(&target, "review", &[], None)];
+                }
             }
             Action::Back => match self.shown().map(|page| &page.content) {
                 // Exactly those that are shown.
