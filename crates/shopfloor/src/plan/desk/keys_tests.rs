@@ -188,9 +188,10 @@ fn what_a_command_says_is_shown_and_the_next_one_who_waits_is_selected() {
     end(&mut desk, &["worker-ctl", "accept", "ada"], 0, json!({}));
     assert_eq!((desk.selected.clone(), desk.is_inside), (of("日本語の名前"), false));
     // What was asked before that is told later.
-    desk.set_site(0, site("app", vec![], day()));
-    assert!(!shown(&desk, (80, 24)).contains("● ada"));
     let mut later = day();
+    later.iter_mut().for_each(|row| row["reviewed_sha"] = "c1".into());
+    desk.set_site(0, site("app", vec![], later.clone()));
+    assert!(!shown(&desk, (80, 24)).contains("● ada"));
     later.iter_mut().filter(|row| row["name"] == "ada").for_each(|row| row["commit"] = "c2".into());
     desk.set_site(0, site("app", vec![], later));
     assert!(shown(&desk, (80, 24)).contains("● ada"));

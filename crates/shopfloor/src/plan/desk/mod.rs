@@ -127,8 +127,8 @@ pub struct Desk {
     pub changes: u64,
     /// The comment that was deleted last.
     pub deleted: Option<Draft>,
-    /// Whose work has landed or was sent back, by keys and by the records of before, which may still be told.
-    pub settled: Vec<(String, Value)>,
+    /// Whose work has landed or was sent back, by keys, with its commit and state of before, which may still be told.
+    pub settled: Vec<(String, [Value; 2])>,
     /// Whose work is to land once its review is shown.
     pub landing: Option<Target>,
 }

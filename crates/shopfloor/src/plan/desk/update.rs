@@ -28,7 +28,7 @@ impl Desk {
     fn calm(&mut self, rows: &mut [Row]) {
         for row in rows {
             let key = key(row);
-            self.settled.retain(|(settled, record)| *settled != key || *record == row.record);
+            self.settled.retain(|(settled, before)| *settled != key || *before == state(row));
             if self.settled.iter().any(|(settled, _)| *settled == key) {
                 (row.told.need, row.waits_for) = (None, None);
             }
@@ -456,7 +456,7 @@ impl Desk {
     /// Work has landed or was sent back, so nobody waits there any more, before the tools have said so.
     fn settled(&mut self, about: Option<&String>) {
         let rows = self.sites.iter().flat_map(|site| &site.rows).filter(|row| Some(&key(row)) == about);
-        self.settled.extend(rows.map(|row| (key(row), row.record.clone())));
+        self.settled.extend(rows.map(|row| (key(row), state(row))));
         let mut sites = std::mem::take(&mut self.sites);
         sites.iter_mut().for_each(|site| self.calm(&mut site.rows));
         self.sites = sites;
@@ -473,4 +473,9 @@ impl Desk {
             (self.kind, self.at, self.page) = (kind, 0, None);
         }
     }
+}
+
+/// What a landing, and a review that asks for changes, changes.
+fn state(row: &Row) -> [Value; 2] {
+    ["commit", "task"].map(|key| row.record[key].clone())
 }
