@@ -125,8 +125,13 @@ impl<'a> Context<'a> {
     /// The selected line of the menu of numbered lines on the screen of a worker's program.
     pub fn question_on_screen(&self, worker: &Worker) -> Option<String> {
         let screen = self.tmux().ok()?.capture(worker.program.pane_id.as_deref()?, 0).ok()?;
+        self.question_in(&screen, worker)
+    }
+
+    /// The same on this screen of its program.
+    pub fn question_in(&self, screen: &str, worker: &Worker) -> Option<String> {
         let ready = self.root.agent_of(worker).ok().and_then(|agent| regex(agent.ready.pattern.as_deref()?).ok());
-        menu::question(&screen, ready.as_ref()).map(str::to_owned)
+        menu::question(screen, ready.as_ref()).map(str::to_owned)
     }
 
     /// The same with the environment for programs in workers' worktrees: the person's, less what leads into the source or

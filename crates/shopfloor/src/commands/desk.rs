@@ -12,13 +12,14 @@ use shopfloor_core::editor;
 use shopfloor_core::env::{Env, FRONT};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
+use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::facts::desk_feed::{self, Ended, News, Page, PageKind, Site, Wanted};
 use crate::facts::run_tool::command;
 use crate::facts::{overview, repository};
 use crate::plan::desk::frame::{frame, places};
-use crate::plan::desk::{Desk, Draft, Effect, SiteView, Target};
+use crate::plan::desk::{Desk, Draft, Effect, Mode, SiteView, Target};
 use crate::screen::{self, Screen};
 
 /// How long the keyboard is waited for before it is looked for news.
@@ -95,12 +96,32 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let screen = Screen::enter(ui.has_colors()).map_err(unusable)?;
     let mut open = Open { desk, sites, screen, news, wanted, last: None, running: Vec::new() };
     let served = open.serve(&heard);
-    let Open { screen, running, .. } = open;
+    let Open { screen, running, mut desk, .. } = open;
     drop(screen);
-    // What was begun is done.
+    // What was begun is done, and what was refused is said.
     running.into_iter().for_each(|running| drop(running.join()));
     let signal = served?;
+    let refused = tell_refused(ui, &mut desk, &heard);
+    if refused > 0 && signal == 0 {
+        return Ok(Exit::No);
+    }
     Ok(if signal == 0 { Exit::Done } else { Exit::Signal(u8::try_from(signal).unwrap_or(0)) })
+}
+
+/// Says which commands were refused while the desk was left, with the texts that went with them. Returns how many.
+fn tell_refused(ui: &Ui, desk: &mut Desk, heard: &Receiver<News>) -> usize {
+    let ended = heard.try_iter().filter_map(|news| if let News::Ended(ended) = news { Some(ended) } else { None });
+    let refused = ended.filter(|ended| !ended.answer.as_ref().is_ok_and(|answer| answer.status.success()));
+    let mut count = 0;
+    for ended in refused {
+        desk.mode = Mode::Browse;
+        desk.end(&ended);
+        let text =
+            if let Mode::Write(draft) = &desk.mode { format!("; the text was: {}", draft.text) } else { String::new() };
+        ui.warn(format!("{}{}", printable(&desk.said.take().unwrap_or_default()), printable(&text)));
+        count += 1;
+    }
+    count
 }
 
 fn unusable(error: std::io::Error) -> Failure {

@@ -433,5 +433,5 @@ pub fn quietly(ui: &Ui, env: &Env, words: &[String]) -> Result<Answer> {
     ui.pass_through(None, &output.stderr);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let records = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    Ok(Answer { status: output.status, records, error: None, text })
+    Ok(Answer { status: output.status, records, error: None, text, said: String::new() })
 }

@@ -20,7 +20,7 @@ use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::printable;
 
 use super::overview::{self, Overview};
-use super::run_tool::{Answer, answer_of, ask, command};
+use super::run_tool::{Answer, answer_of, command};
 use crate::ansi::{self, StyledLine};
 
 /// How often files are looked at, and directories.
@@ -30,8 +30,9 @@ const SELDOM: Duration = Duration::from_secs(2);
 /// How often the forge is asked, and what only time tells, of those at work.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// For how many seconds a program writes nothing that has come to rest, perhaps with a question.
-const RESTS: i64 = 3;
+/// For how many seconds a program writes nothing that has come to rest, perhaps with a question. What worker-ctl does with it
+/// takes its time, too.
+const RESTS: [i64; 3] = [3, 6, 12];
 
 /// How many lines of a diff, and of anything else, are shown.
 const MOST_DIFF: usize = 20_000;
@@ -227,13 +228,14 @@ fn is_at_work(worker: &Value) -> bool {
 }
 
 /// What tells that something has changed in the root: its files, and whether programs have come to rest.
-fn of_root(env: &Env, told: &Overview) -> Vec<(Stamp, bool)> {
+fn of_root(env: &Env, told: &Overview) -> Vec<(Stamp, usize)> {
     let Some(floor) = &told.floor else { return Vec::new() };
-    let file = |name: &str| (stamp(&floor.root.join(name)), false);
+    let file = |name: &str| (stamp(&floor.root.join(name)), 0);
     let now = env.later().now.as_second();
     let rests = told.workers.iter().filter(|worker| is_at_work(worker)).map(|worker| {
         let log = floor.root.join(format!("logs/{}.log", worker["name"].as_str().unwrap_or_default()));
-        (None, stamp(&log).is_some_and(|(wrote, ..)| now - wrote > RESTS))
+        let quiet = stamp(&log).map_or(0, |(wrote, ..)| now - wrote);
+        (None, RESTS.iter().filter(|rests| quiet > **rests).count())
     });
     ["state.json", "requests.json", "clashes.json", "config.toml", "comments"]
         .map(file)
@@ -311,7 +313,7 @@ pub fn content(env: &Env, page: &Wanted) -> Content {
         return plain("No agent was started here yet.");
     };
     let said = match page.kind {
-        PageKind::Terminal => terminal(env, worker, page.record["needs"] == "asks"),
+        PageKind::Terminal => screen(env, worker, 0),
         PageKind::Diff => {
             let words = ["worker-ctl", "review", worker, "-n"].map(str::to_owned);
             run(env, &words, None).map(|answer| match answer.records.first() {
@@ -333,25 +335,17 @@ pub fn refusal(answer: &Answer) -> String {
     std::iter::once(why).chain(hints).collect::<Vec<_>>().join("\n")
 }
 
-/// What a terminal shows, with so many lines above; else why there is nothing.
+/// What a terminal shows, with so many lines above, and the menu on it; else why there is nothing.
 fn screen(env: &Env, worker: &str, lines: usize) -> Result<Content> {
     let words = ["worker-ctl", "peek", worker, "--ansi", "--lines", &lines.to_string()].map(str::to_owned);
     let answer = run(env, &words, None)?;
-    let text = answer.records.first().and_then(|record| record["text"].as_str());
-    let refused = || Content::Text(refusal(&answer).lines().map(printable).collect());
-    Ok(text.map_or_else(refused, |text| Content::Screen(ansi::lines(text), None)))
-}
-
-/// The screen of an agent's program; of one that asks, with the menu on it, from one look.
-fn terminal(env: &Env, worker: &str, asks: bool) -> Result<Content> {
-    let asked = asks.then(|| ask(env, &["worker-ctl", "answer", worker, "-n"])).transpose()?;
-    let menu = asked.as_ref().and_then(|answer| {
-        let record = answer.records.first()?;
-        let lines = record["lines"].as_array()?.iter().filter_map(|line| line.as_str().map(str::to_owned)).collect();
-        let menu = Menu { id: record["menu"].as_str()?.to_owned(), lines };
-        Some(Content::Screen(ansi::lines(record["screen"].as_str()?), Some(menu)))
+    let shown = answer.records.first().and_then(|record| {
+        let lines = record["menu"]["lines"].as_array().into_iter().flatten();
+        let lines = lines.filter_map(|line| line.as_str().map(str::to_owned)).collect();
+        let menu = record["menu"]["id"].as_str().map(|id| Menu { id: id.to_owned(), lines });
+        Some(Content::Screen(ansi::lines(record["text"].as_str()?), menu))
     });
-    menu.map_or_else(|| screen(env, worker, 0), Ok)
+    Ok(shown.unwrap_or_else(|| Content::Text(refusal(&answer).lines().map(printable).collect())))
 }
 
 /// The task, what is known of the work, and what happened, the last first.

@@ -18,6 +18,8 @@ pub struct Answer {
     pub error: Option<String>,
     /// All of its stdout.
     pub text: String,
+    /// What it said meanwhile.
+    pub said: String,
 }
 
 impl Answer {
@@ -67,7 +69,8 @@ pub fn answer_of(cmd: Cmd) -> Result<Answer> {
     let message = |record: &Value| record.pointer("/error/message")?.as_str().map(str::to_owned);
     let error = records.iter().find_map(message);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(Answer { status: output.status, records, error, text })
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(Answer { status: output.status, records, error, text, said })
 }
 
 /// The program that a person's settings name for agents.

@@ -102,7 +102,7 @@ fn tells(ctx: &Context<'_>, worker: &Worker) -> bool {
 const ABOVE: usize = 3;
 
 /// What makes a question this one: another may have the same lines.
-fn digest(worker: &Worker, screen: &str, menu: &Menu) -> String {
+pub fn digest(worker: &Worker, screen: &str, menu: &Menu) -> String {
     let ReportedActivity { activity_at, activity_text, question_id, .. } = &worker.reported;
     let above = screen.lines().take(menu.first).filter(|line| !line.trim().is_empty());
     let above: Vec<&str> = above.collect::<Vec<_>>().into_iter().rev().take(ABOVE).collect();
@@ -139,7 +139,8 @@ fn parse(line: &str) -> Result<Wanted> {
 /// The answer with `--json`.
 fn answer(worker: &Worker, (screen, menu): (&str, &Menu), chosen: Option<usize>) -> Value {
     let (question, chosen) = (&worker.reported.activity_text, chosen.map(|chosen| &menu.lines[chosen]));
-    let keys = json!({ "question": question, "lines": menu.lines, "menu": digest(worker, screen, menu), "screen": screen, "chosen": chosen });
+    let keys =
+        json!({ "question": question, "lines": menu.lines, "menu": digest(worker, screen, menu), "chosen": chosen });
     commands::about(&worker.name, keys)
 }
 

@@ -19,6 +19,7 @@ use crate::layout;
 use crate::plan::accept::require_review;
 use crate::plan::comments::{MARK, at_line, edited, find, follow, is_sent, message, place, shown};
 use crate::worker::Worker;
+use crate::worker_notes::Note;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -59,7 +60,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         };
         return print(ctx, &worker, &change(ctx, &worker, has)?);
     }
-    let commit = args.commit.clone().map_or_else(|| require_review(&worker).map(str::to_owned), Ok)?;
+    let reviewed = require_review(&worker)?;
+    let commit = args.commit.clone().unwrap_or_else(|| reviewed.to_owned());
     if !commit.chars().all(|c| c.is_ascii_hexdigit()) {
         return Err(Failure::usage(format!("`{}` is no commit", printable(&commit))).hint("give its whole name"));
     }
@@ -139,7 +141,9 @@ impl Kept {
 
     /// These comments as they stand now. Those that were sent by a command that could not say so any more are marked.
     fn of(ctx: &Context<'_>, worker: &Worker, mut comments: Comments) -> Result<Kept> {
-        let (work, is_settled) = (&worker.work, worker.pending_send.is_none());
+        let is_doubt = |note: &Note| matches!(note, Note::Unsubmitted(_) | Note::NotTyped(_));
+        let is_settled = worker.pending_send.is_none() && !worker.notes.iter().any(is_doubt);
+        let work = &worker.work;
         if let (Some(changes), true) =
             (&work.changes, is_settled && work.baseline_sha.as_ref() == Some(&comments.commit))
         {

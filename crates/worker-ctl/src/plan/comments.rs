@@ -74,7 +74,9 @@ fn moved(lines: &[DiffLine], old: &[DiffLine], comment: &Comment) -> Option<usiz
 
 /// The text that is sent for all comments.
 pub fn message(kept: &Comments, lines: &[DiffLine]) -> String {
-    let texts: Vec<String> = kept.comments.iter().map(|comment| one(comment, lines)).collect();
+    let mut all: Vec<&Comment> = kept.comments.iter().collect();
+    all.sort_by_key(|comment| find(lines, comment).filter(|_| comment.stale.is_none()).unwrap_or(usize::MAX));
+    let texts: Vec<String> = all.into_iter().map(|comment| one(comment, lines)).collect();
     texts.join("\n")
 }
 
@@ -213,8 +215,8 @@ mod tests {
         assert_eq!(
             message(&kept, &lines(OLD)),
             "x:2\n      1  a\n      2 +one\n      3 +}\n      4 +two\n      5 +}\nc2\n\n\
-             x:4 of the commit 0123456789ab\n  two\nc4\n\n\
-             x:2 (of the old file)\n      3 +}\n      4 +two\n      5 +}\n      2 -gone\n      6 +three\nc2\n"
+             x:2 (of the old file)\n      3 +}\n      4 +two\n      5 +}\n      2 -gone\n      6 +three\nc2\n\n\
+             x:4 of the commit 0123456789ab\n  two\nc4\n"
         );
         let sent =
             |comment: &Comment| is_sent(comment, &lines(OLD), &format!("Two:\n\n{}", message(&kept, &lines(OLD))));

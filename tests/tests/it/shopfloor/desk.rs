@@ -45,7 +45,7 @@ fn a_task_is_reviewed_commented_sent_back_and_landed_by_keys() {
     // Another terminal shows the same comments, and a killed desk loses none.
     floor.app.run("worker-ctl", &["comment", "ada"]).exit(0).out_has("ada.txt:2: Say why; all of `it`.");
     floor.app.sh("kill -9 $(cat ~/pid)").exit(0);
-    terminal.until("a shell", |screen| screen.ends_with('$'));
+    wait_for(|| floor.app.sh("kill -0 $(cat ~/pid)").exits_with(1));
     // Enter is no line end there until the shell has the terminal back.
     terminal.text("stty \"$(cat ~/before)\"; printf '\\033[?1049l\\033[?1000l'; clear");
     terminal.key("C-j");
@@ -332,11 +332,13 @@ fn eight_agents_are_led_through_a_day_by_keys_alone() {
         terminal.shows(&format!("{name} goes on with what you said"));
     }
     terminal.shows(" 8 need you");
+    let mut name = names[7].to_owned();
     for _ in 0..4 {
         terminal.text("o");
-        let screen = terminal.until("somebody who waits", |screen| screen.contains(" review "));
-        let name =
-            screen.lines().find_map(|line| line.strip_prefix("─ ")).unwrap().split(' ').next().unwrap().to_owned();
+        let is_named = |line: &str| Some(line.strip_prefix("─ ")?.split_once(" · ")?.0.to_owned());
+        let screen =
+            terminal.until("the next one", |screen| screen.lines().find_map(is_named).is_some_and(|now| now != name));
+        name = screen.lines().find_map(is_named).unwrap();
         terminal.text("r");
         terminal.shows(&format!("+{name}"));
         terminal.text("a");

@@ -26,9 +26,8 @@ const YELLOW: Color = Color::Indexed(3);
 const MAGENTA: Color = Color::Indexed(5);
 const CYAN: Color = Color::Indexed(6);
 
-/// How wide a column of the help is.
+/// The width of a column of the help.
 const COLUMN: usize = 40;
-
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -101,7 +100,7 @@ fn help(mut draw: Draw<'_>, height: u16) -> Buffer {
         }
     }
     if height > 1 {
-        let marks = "? asks  ✗ error  ● review  … rests  ↻ resume  ◷ limited  ~ silent  ! look  ▶ works";
+        let marks = "? asks ✗ error ● review … rests ↻ resume ◷ limited ~ silent ! look ▶ works";
         draw.fill(height - 1, DIM);
         draw.text(1, height - 1, marks, DIM);
     }
@@ -231,10 +230,6 @@ impl Draw<'_> {
     /// The line above the page: whose it is, and which page.
     fn rule(&mut self, desk: &Desk, y: u16) {
         self.text(0, y, &"─".repeat(self.width), DIM);
-        let hidden = lines(desk).len().saturating_sub(usize::from(places(desk, desk.size.1).list.1 - 1));
-        if hidden > 0 {
-            self.right(0, y, &format!(" {hidden} more rows "), DIM);
-        }
         let Some((_, row)) = desk.row() else { return };
         let mut x = self.text(1, y, &format!(" {} · ", printable(&row.name)), BOLD);
         for (kind, word) in [
@@ -247,7 +242,7 @@ impl Draw<'_> {
             let word = if is_shown { format!("[{word}] ") } else { format!("{word} ") };
             x = self.text(x, y, &word, if is_shown { BOLD } else { DIM });
         }
-        let Some((review, rows)) = desk.diff() else { return };
+        let Some((review, rows)) = desk.diff() else { return self.more_rows(desk, x, y) };
         let at = rows[..rows.len().min(desk.at + 1)].iter().rev().find_map(|row| match row {
             DiffRow::Line(line) => Some(*line),
             _ => None,
@@ -265,7 +260,17 @@ impl Draw<'_> {
             x = self.text(x, y, "─ there is a newer commit ", BOLD);
         }
         if let Some((added, removed)) = review.since.filter(|since| *since != (0, 0)) {
-            self.text(x, y, &format!("─ since your last look: +{added} -{removed} "), Style::new());
+            x = self.text(x, y, &format!("─ since your last look: +{added} -{removed} "), Style::new());
+        }
+        self.more_rows(desk, x, y);
+    }
+
+    /// How many rows of the list are out of sight.
+    fn more_rows(&mut self, desk: &Desk, x: usize, y: u16) {
+        let (from, to) = places(desk, desk.size.1).list;
+        let hidden = lines(desk).len().saturating_sub(usize::from(to - from));
+        if hidden > 0 {
+            self.right(x, y, &format!(" {hidden} more rows "), DIM);
         }
     }
 
@@ -433,7 +438,7 @@ pub fn broken(text: &str, width: usize) -> Vec<String> {
 }
 
 fn comments(count: usize) -> String {
-    format!("{count} comment{}", if count == 1 { "" } else { "s" })
+    if count == 1 { "1 comment".to_owned() } else { format!("{count} comments") }
 }
 
 /// The keys that matter now.

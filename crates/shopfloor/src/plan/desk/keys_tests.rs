@@ -158,7 +158,8 @@ fn keys_run_the_commands_of_the_tools() {
 /// A command about ada has ended.
 fn end(desk: &mut Desk, words: &[&str], code: i32, record: Value) {
     let error = record.pointer("/error/message").and_then(Value::as_str).map(str::to_owned);
-    let answer = Answer { status: Status::Exited(code), error, records: vec![record], text: String::new() };
+    let answer =
+        Answer { status: Status::Exited(code), error, records: vec![record], text: String::new(), said: String::new() };
     let words = words.iter().map(|word| (*word).to_owned()).collect();
     desk.end(&Ended { words, about: of("ada").map(|(_, key)| key), answer: Ok(answer) });
 }
@@ -186,7 +187,7 @@ fn what_a_command_says_is_shown_and_the_next_one_who_waits_is_selected() {
     assert!(screen.ends_with(" it conflicts\n hint: rebase it") && !screen.contains("accept …"), "{screen}");
     assert_eq!(desk.selected, of("ada"));
     end(&mut desk, &["worker-ctl", "accept", "ada"], 0, json!({}));
-    assert_eq!((desk.selected.clone(), desk.is_inside), (of("日本語の名前"), false));
+    assert_eq!((desk.selected.clone(), desk.is_inside), (of("ada"), false));
     // What was asked before that is told later.
     let mut later = day();
     later.iter_mut().for_each(|row| row["reviewed_sha"] = "c1".into());
@@ -196,6 +197,7 @@ fn what_a_command_says_is_shown_and_the_next_one_who_waits_is_selected() {
     desk.set_site(0, site("app", vec![], later));
     assert!(shown(&desk, (80, 24)).contains("● ada"));
     // A review that has come is gone into, if it is still wanted.
+    press(&mut desk, "o");
     end(&mut desk, &["worker-ctl", "review", "ada"], 0, record.clone());
     assert!(!desk.is_inside && desk.review().is_none());
     press(&mut desk, "jjj");

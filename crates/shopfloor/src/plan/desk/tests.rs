@@ -224,7 +224,7 @@ fn a_day_shows_who_waits_first() {
     · hal          idle      50s
     ○ ivy          offline   50s
       ⏎ hides the idle ones · queue 7
-    n new  ⏎ hide idle  o oldest  ? keys  q quit                  shopfloor status
+    s give a task  ⏎ attach  n new  ? keys                    shopfloor attach hal
     ");
 }
 

@@ -2,7 +2,7 @@
 
 use crossterm::event::{Event, KeyCode, KeyEventKind};
 use serde_json::{Value, json};
-use shopfloor_core::board::Standing;
+use shopfloor_core::board::{Need, Standing};
 use shopfloor_core::text::printable;
 
 use super::keys::{Action, action};
@@ -54,6 +54,9 @@ impl Desk {
         if self.selected != selected {
             self.selected = selected;
             (self.at, self.is_inside, self.page) = (0, false, None);
+            if self.row().is_some_and(|(_, row)| row.told.need == Some(Need::Asks)) {
+                self.kind = PageKind::Terminal;
+            }
         }
     }
 
@@ -149,7 +152,7 @@ impl Desk {
             Action::Preview => (self.has_preview, self.is_inside) = (!self.has_preview, false),
             Action::Oldest => {
                 self.filter.clear();
-                match self.oldest(None) {
+                match self.oldest() {
                     Some(oldest) => self.turn_to(Some(oldest)),
                     None => self.said = Some("nobody waits for you".into()),
                 }
@@ -161,24 +164,19 @@ impl Desk {
         Vec::new()
     }
 
-    /// Who has waited longest for a person, but for this one.
-    fn oldest(&self, but: Option<&String>) -> Option<(usize, String)> {
+    /// Who has waited longest for a person.
+    fn oldest(&self) -> Option<(usize, String)> {
         let needs = |line: &ListLine<'_>| match line {
             ListLine::Agent(_, row, _) => matches!(row.standing(), Standing::Needs(_)),
             _ => false,
         };
-        let keys = lines(self).into_iter().filter(needs).filter_map(|line| line.key());
-        keys.into_iter().find(|(_, key)| Some(key) != but)
+        lines(self).into_iter().find(needs).and_then(|line| line.key())
     }
 
     /// Actions about the selected agent.
     fn on_agent(&mut self, action: Action) -> Vec<Effect> {
         let Some((_, row)) = self.row() else {
-            match action {
-                // The line stays the selected one, wherever it is then.
-                Action::Attach if self.selected.is_some() => self.shows_idle = !self.shows_idle,
-                _ => self.said = Some("select an agent first: `j` and `k`, or `o`".into()),
-            }
+            self.without_agent(action);
             return Vec::new();
         };
         if action == Action::Request {
@@ -230,6 +228,22 @@ impl Desk {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// On the line of the idle ones, Enter shows them.
+    fn without_agent(&mut self, action: Action) {
+        if action != Action::Attach || self.selected.is_none() {
+            self.said = Some("select an agent first: Enter shows the idle ones".into());
+            self.deaf = Some(self.now);
+            return;
+        }
+        self.shows_idle = !self.shows_idle;
+        let is_idle = |line: &ListLine<'_>| match line {
+            ListLine::Agent(_, row, _) => row.standing() == Standing::Idle,
+            _ => false,
+        };
+        let first = lines(self).into_iter().find(is_idle).and_then(|line| line.key());
+        self.turn_to(first.or(self.selected.clone()));
     }
 
     /// A command of worker-ctl for an agent.
@@ -341,10 +355,9 @@ impl Desk {
             self.filter.clone_from(&draft.text);
             // The selected row is shown even without the word, so none is until the first that has it.
             let before = self.selected.take();
-            match lines(self).iter().find_map(ListLine::key) {
-                Some(first) => self.turn_to(Some(first)),
-                None => self.selected = before,
-            }
+            let first = lines(self).iter().find_map(ListLine::key);
+            self.selected.clone_from(&before);
+            self.turn_to(first.or(before));
         }
         if matches!(action, Action::Type(_) | Action::Erase) {
             self.mode = Mode::Write(draft);
@@ -430,7 +443,11 @@ impl Desk {
             "answer" => format!("answered {name}"),
             "resume" => format!("{name} goes on"),
             "start" => format!("{name} has the task"),
-            "new" => format!("made {name}"),
+            "new" => {
+                let said = answer.as_ref().map(|answer| answer.said.as_str()).unwrap_or_default();
+                let warning = said.lines().find(|line| line.contains("warning: "));
+                warning.map_or_else(|| format!("made {name}"), str::to_owned)
+            }
             _ => return,
         };
         self.said = Some(done);
@@ -460,12 +477,7 @@ impl Desk {
         let mut sites = std::mem::take(&mut self.sites);
         sites.iter_mut().for_each(|site| self.calm(&mut site.rows));
         self.sites = sites;
-        if self.is_selected(about) && self.mode == Mode::Browse {
-            self.filter.clear();
-            let next = self.oldest(about);
-            self.turn_to(next.or(self.selected.clone()));
-            self.is_inside = false;
-        }
+        self.is_inside &= !self.is_selected(about);
     }
 
     fn turn_page(&mut self, kind: PageKind) {
