@@ -147,7 +147,7 @@ impl Kept {
         if let (Some(changes), true) =
             (&work.changes, is_settled && work.baseline_sha.as_ref() == Some(&comments.commit))
         {
-            let lines = diff::lines(&commands::diff(ctx, &comments.commit)?);
+            let lines = diff::lines(&commands::diff(ctx, &comments.commit).unwrap_or_default());
             comments.comments.iter_mut().for_each(|comment| comment.sent |= is_sent(comment, &lines, changes));
         }
         let Ok(sha) = require_review(worker) else { return Ok(Kept { comments, lines: Vec::new() }) };

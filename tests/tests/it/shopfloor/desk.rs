@@ -133,6 +133,17 @@ fn questions_are_answered_and_terminals_are_attached_and_left() {
     terminal.shows("Stopped");
     terminal.run("stty -g > ~/stopped; fg");
     terminal.shows("─ ada · [terminal]");
+    // A menu of which no hook tells is seen on the screen.
+    floor.ctl(&["start", "bob", "--task", "think"]).succeeds();
+    floor.ctl(&["message", "bob", "ASK A|B"]).succeeds();
+    terminal.text("/bob");
+    terminal.key("Enter");
+    terminal.shows("1-9 answer");
+    terminal.text("1");
+    wait_for(|| floor.prompts().last().is_some_and(|last| last == "chose A"));
+    terminal.text("/ada");
+    terminal.key("Enter");
+    terminal.shows("─ ada · ");
     // What was entered is done, whatever ends the desk.
     terminal.text("sgo on");
     terminal.shows(" message to ada: go on");
@@ -220,6 +231,7 @@ fn what_vanishes_or_is_damaged_is_said() {
     let state = floor.root.read("state.json");
     floor.root.write("state.json", "{");
     terminal.shows("worker-ctl: ");
+    floor.app.shopfloor(&["jump", "--name"]).exit(4).err_has("state.json: ");
     floor.root.write("state.json", &state);
     terminal.shows("● bob");
     // A closed terminal ends it.

@@ -130,6 +130,9 @@ fn keys_run_the_commands_of_the_tools() {
         // What lands is pinned before it is asked about.
         (in_review(), "ay", "worker-ctl review ada"),
         (in_review(), "ra", "worker-ctl review ada"),
+        // A text that nobody had asked for is none.
+        (one(), "/ada\ncalways y\n", ""),
+        (one(), "G2sa day\n", ""),
         (asked(), "1", "worker-ctl answer eve 1 --menu m1"),
         // Once a menu that was drawn.
         (asked(), "22", "worker-ctl answer eve 2 --menu m1"),

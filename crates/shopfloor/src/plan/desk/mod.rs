@@ -123,7 +123,7 @@ pub struct Desk {
     /// What the last command said.
     pub said: Option<String>,
     pub running: Vec<Running>,
-    /// How often comments were changed.
+    /// How often comments were changed, or menus answered.
     pub changes: u64,
     /// The comment that was deleted last.
     pub deleted: Option<Draft>,

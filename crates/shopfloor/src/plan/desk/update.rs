@@ -83,9 +83,10 @@ impl Desk {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
                 let is_soon = |last: jiff::Timestamp| self.now.duration_since(last).as_millis() < 1_000;
-                self.deaf = self.deaf.filter(|last| is_soon(*last) && matches!(key.code, KeyCode::Char(_)));
-                if self.deaf.is_some() {
-                    self.deaf = Some(self.now);
+                let is_text = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter);
+                if self.deaf.take().is_some_and(is_soon) && is_text {
+                    // Up to its end.
+                    self.deaf = (key.code != KeyCode::Enter).then_some(self.now);
                     return Vec::new();
                 }
                 return action(self, *key).map_or(Vec::new(), |action| self.act(action));
@@ -408,7 +409,7 @@ impl Desk {
         let at = self.running.iter().position(|running| running.about == *about && running.verb == verb);
         let draft = at.and_then(|at| self.running.remove(at).draft);
         let name = words.get(2).map(|name| printable(name)).unwrap_or_default();
-        self.changes += u64::from(["comment", "reject"].contains(&verb));
+        self.changes += u64::from(["answer", "comment", "reject"].contains(&verb));
         let is_landing =
             verb == "review" && self.landing.as_ref().is_some_and(|target| Some(&target.key) == about.as_ref());
         let landing = if is_landing { self.landing.take() } else { None };
