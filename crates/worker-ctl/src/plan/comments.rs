@@ -197,6 +197,9 @@ mod tests {
         let now = follow(kept.clone(), "new", &new, &lines(OLD));
         let at: Vec<_> = now.comments.iter().map(|c| (c.line, c.quote.as_str(), c.stale.as_deref())).collect();
         assert_eq!(at, [(11, "one", None), (15, "}", None), (10, "gone", None), (6, "three", Some("old"))]);
+        // The same line with other neighbours is nearer.
+        let two = lines("--- a/x\n+++ b/x\n@@ -0,0 +1,5 @@\n+x\n+one\n+a\n+one\n+}\n");
+        assert_eq!(follow(kept.clone(), "new", &two, &lines(OLD)).comments[0].line, 4);
         // Of a brace whose neighbours nobody knows, nobody knows the place.
         assert_eq!(follow(kept.clone(), "new", &new, &[]).comments[1].stale.as_deref(), Some("old"));
         assert_eq!(follow(kept.clone(), "old", &new, &[]), kept);
