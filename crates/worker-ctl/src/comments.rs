@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::text::printable;
 
 use crate::failure;
 use crate::layout::{self, RootLock};
@@ -55,6 +56,11 @@ pub struct Comments {
     pub comments: Vec<Comment>,
 }
 
+/// Whether a text can be the name of a commit, or nothing: git would take anything else for an option or a search.
+pub fn is_commit(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_hexdigit())
+}
+
 impl Comments {
     /// Those in a document: in this format, or a list of them.
     pub fn parse(bytes: &[u8]) -> Result<Comments, String> {
@@ -64,6 +70,7 @@ impl Comments {
         };
         match parsed {
             Ok(Comments { v, .. }) if v > 1 => Err(format!("version {v} is newer than this program")),
+            Ok(Comments { commit, .. }) if !is_commit(&commit) => Err(format!("`{commit}` is no commit")),
             parsed => parsed.map_err(|error| error.to_string()),
         }
     }
@@ -74,7 +81,7 @@ impl Comments {
         let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(Comments::default()) };
         Comments::parse(&bytes).map_err(|why| {
             failure::STATE
-                .failure(format!("{}: {why}", path.display()))
+                .failure(printable(&format!("{}: {why}", path.display())))
                 .hint("mend that file, or move it away: it holds comments that were not sent")
         })
     }

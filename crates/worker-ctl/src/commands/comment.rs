@@ -12,7 +12,7 @@ use shopfloor_core::time::render;
 use shopfloor_core::ui::printable;
 
 use crate::commands::{self, about};
-use crate::comments::{Comment, Comments, Side};
+use crate::comments::{Comment, Comments, Side, is_commit};
 use crate::context::Context;
 use crate::failure;
 use crate::layout;
@@ -62,7 +62,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     let reviewed = require_review(&worker)?;
     let commit = args.commit.clone().unwrap_or_else(|| reviewed.to_owned());
-    if !commit.chars().all(|c| c.is_ascii_hexdigit()) {
+    if !is_commit(&commit) {
         return Err(Failure::usage(format!("`{}` is no commit", printable(&commit))).hint("give its whole name"));
     }
     let lines = diff::lines(&commands::diff(ctx, &commit)?);
@@ -174,7 +174,7 @@ pub fn read_file(ctx: &Context<'_>, file: &Path) -> Result<Comments> {
         Failure::malformed(format!("{shown}: {why}"))
             .hint("a comment is `{\"path\": \"a.rs\", \"line\": 12, \"text\": \"...\"}`; give a list of them")
     };
-    let comments = Comments::parse(&bytes).map_err(wrong)?;
+    let comments = Comments::parse(&bytes).map_err(|why| wrong(printable(&why)))?;
     if comments.comments.is_empty() {
         return Err(wrong("it holds no comment".into()));
     }

@@ -110,6 +110,9 @@ fn comments_are_kept_until_they_are_sent_as_one_message() {
     wait_for(|| floor.prompts().last().is_some_and(|last| last.contains(sent)));
     assert!(!file.exists());
     amend(&floor, &at, "adam", "fn a() {}\n");
+    // What git would take for an option.
+    write(&file, "{\"commit\":\"--all\",\"comments\":[]}");
+    floor.ctl(&["comment", "adam"]).exit(4).err_has("`--all` is no commit");
     write(&file, "{");
     floor.ctl(&["comment", "adam", "ä b.rs:1", "x"]).exit(4).err_has("adam.json: ");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{");
@@ -135,6 +138,7 @@ fn comments_written_by_hand_name_lines_of_the_diff() {
         (json!([{ "path": "ä b.rs", "text": "x" }]), "missing field"),
         (json!([{ "path": "ä b.rs", "line": 1, "text": " " }]), "comment 1 has no text"),
         (json!({ "v": 2, "comments": [] }), "version 2 is newer"),
+        (json!({ "commit": "--output=x", "comments": [] }), "`--output=x` is no commit"),
         (json!("x"), "c.json: "),
     ] {
         reject(&document).exit(2).err_has(says);
