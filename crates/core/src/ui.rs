@@ -324,6 +324,11 @@ impl Ui {
         self.narrate(&format!("{}: {word}{}\n", self.tool, printable(text)));
     }
 
+    /// A line that a tool on another machine has said on stderr.
+    pub fn relay(&self, line: &str) {
+        self.narrate(&format!("{}\n", printable(line)));
+    }
+
     fn narrate(&self, text: &str) {
         let spoken = self.is_behind_front.then(|| in_front_words(text));
         let text = spoken.as_deref().unwrap_or(text);

@@ -10,9 +10,9 @@ use shopfloor_core::error::Result;
 
 use crate::apply::sandbox;
 use crate::commands::{
-    accept, add, answer, attach, check, clashes, comment, deinit, doctor, down, events, hook, init, login, message,
-    nuke, patrol, peek, queue, rebase, reject, request, reset, resume, review, root, run_in_sandbox, start, status, up,
-    wait,
+    accept, add, answer, attach, check, clashes, comment, deinit, doctor, down, events, hook, host, hosted, init,
+    login, message, nuke, patrol, peek, queue, rebase, reject, request, reset, resume, review, root, run_in_sandbox,
+    start, status, up, wait,
 };
 use crate::root::WorkerRoot;
 use crate::settings::RootSettings;
@@ -37,6 +37,9 @@ pub struct Cli {
     /// in this repository; outside of any repository ~/workers]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Common options")]
     pub root: Option<PathBuf>,
+    /// Run the command on this host; `HOST:NAME` for a worker does the same
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Common options")]
+    pub host: Option<String>,
     #[command(flatten)]
     pub settings: SettingFlags<RootSettings>,
     #[command(subcommand)]
@@ -85,7 +88,8 @@ pub enum Command {
     Down(down::Args),
     /// Show all workers
     ///
-    /// This command takes no lock and writes nothing.
+    /// This command takes no lock, and writes nothing but what hosts say of their workers: one that does not answer within 2 s
+    /// is shown as it was then.
     #[command(
         after_help = "Example:\n  worker-ctl status --json |\n    jq -r '.workers[] | select(.status==\"needs_review\").name'"
     )]
@@ -179,6 +183,14 @@ pub enum Command {
     /// the same command goes on.
     #[command(after_help = "Example:\n  worker-ctl request adam --draft")]
     Request(request::Args),
+    /// Have workers on other machines, which ssh reaches; they are called `HOST:NAME`
+    ///
+    /// A host works on while nobody looks at it. Its worker-ctl is asked over ssh, its work comes by git, and only what was
+    /// accepted here lands.
+    #[command(
+        after_help = "Example:\n  worker-ctl host add big --ssh me@big.example.org\n  worker-ctl add eve --host big"
+    )]
+    Host(host::Args),
     /// Rebase a worker's work onto the default branch; on a conflict, ask the worker to resolve it
     ///
     /// Exits with 1 if the work conflicts, or cannot be rebased as it is.
@@ -215,6 +227,12 @@ pub enum Command {
         after_help = "Example (in settings of Claude Code):\n  \"UserPromptSubmit\": [\n    {\"hooks\": [{\"type\": \"command\", \"command\": \"worker-ctl hook claude\"}]}\n  ]"
     )]
     Hook(hook::Args),
+    /// Have a repository and a root for a hub
+    #[command(hide = true, name = hosted::HOSTED)]
+    Hosted(hosted::Args),
+    /// Know what has landed
+    #[command(hide = true)]
+    Landed(hosted::LandedArgs),
     /// Run a worker's program in its sandbox
     #[command(hide = true, name = sandbox::COMMAND)]
     RunInSandbox(run_in_sandbox::Args),

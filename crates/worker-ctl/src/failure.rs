@@ -1,6 +1,6 @@
 //! The kinds of failure that this tool reports, each with the word that scripts see and its exit code.
 
-use shopfloor_core::error::{Exit, FailureKind};
+use shopfloor_core::error::{Exit, Failure, FailureKind};
 
 /// Another process does not let go of what the command needs.
 pub const BUSY: FailureKind = FailureKind::new("busy", Exit::Busy);
@@ -62,7 +62,18 @@ pub const UNLISTED_ROOT: FailureKind = FailureKind::new("unlisted_root", Exit::B
 pub const UNMERGED: FailureKind = FailureKind::new("unmerged", Exit::No);
 /// The work is larger than can be looked at.
 pub const TOO_LARGE: FailureKind = FailureKind::new("too_large", Exit::No);
+/// A host does not answer.
+pub const UNREACHABLE: FailureKind = FailureKind::new("unreachable", Exit::Failed);
 /// The work and the default branch have no history in common.
 pub const UNRELATED: FailureKind = FailureKind::new("unrelated", Exit::No);
 /// The worker is not in a state that allows it.
 pub const WRONG_STATE: FailureKind = FailureKind::new("wrong_state", Exit::No);
+/// A command failed on a host.
+const ON_HOST: FailureKind = FailureKind::new("on_host", Exit::Failed);
+
+/// The failure of a command on a host that ended with this code.
+pub fn there(code: i32, message: String) -> Failure {
+    let exits = [Exit::No, Exit::Bad, Exit::Decide, Exit::Failed, Exit::Busy, Exit::Timeout];
+    let exit = exits.into_iter().find(|exit| i32::from(exit.code()) == code);
+    ON_HOST.with(exit.unwrap_or(Exit::Failed), message)
+}

@@ -25,6 +25,7 @@ mod check_record;
 mod comments;
 mod context;
 mod hook_report;
+mod hosts;
 mod layout;
 mod log;
 mod menu;
@@ -35,6 +36,7 @@ mod requests;
 mod root;
 mod session_file;
 mod settings;
+mod ssh;
 mod store;
 mod task_queue;
 mod tmux;
@@ -46,6 +48,10 @@ mod work_repo;
 pub mod worker;
 mod worker_notes;
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Parser;
 pub use cli::{Cli, command};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -61,12 +67,46 @@ pub fn main() -> std::process::ExitCode {
     shopfloor_core::args::main(layout::TOOL, run)
 }
 
+/// The root that stands before `host`. Behind it stands the host's.
+fn hub_root(env: &Env) -> Option<PathBuf> {
+    let parse = |words: &[OsString]| Cli::try_parse_from(words.iter().cloned().chain(["config".into()])).ok();
+    let places = (0..env.args.len()).filter(|at| env.args[*at] == "host");
+    places.into_iter().find_map(|at| parse(&env.args[..at]))?.root
+}
+
+/// Runs a command that is for a host's workers.
+fn on_host<'a>(env: &Env, cli: &Cli, ctx: &dyn Fn() -> Result<Context<'a>>) -> Result<Option<Exit>> {
+    let of_last = matches!(&cli.command, Command::Reject(_) | Command::Accept(_));
+    if matches!(&cli.command, Command::Hook(_) | Command::Host(_) | Command::Hosted(_))
+        || !(of_last || commands::on_host::may_be(env, cli.host.as_deref()))
+    {
+        return Ok(None);
+    }
+    let ctx = ctx()?;
+    let Some(line) = commands::on_host::Line::read(&ctx, command(), cli.host.as_deref())? else { return Ok(None) };
+    match &cli.command {
+        Command::Review(args) => commands::of_host::review(&ctx, &line, args),
+        Command::Accept(args) => commands::of_host::accept(&ctx, &line, args),
+        _ => line.run(&ctx),
+    }
+    .map(Some)
+}
+
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let flags = &cli.settings;
     let find = || Context::find(ui, env, cli.root.as_deref(), flags.clone());
     let ctx = || find().or_else(|failure| commands::root::offer(ui, env, failure).and_then(|()| find()));
+    if let Some(exit) = on_host(env, &cli, &ctx)? {
+        return Ok(exit);
+    }
     match &cli.command {
+        Command::Host(args) => {
+            let hub = hub_root(env);
+            commands::host::run(&Context::find(ui, env, hub.as_deref(), flags.clone())?, args)
+        }
+        Command::Hosted(args) => commands::hosted::run(ui, env, args, cli.root.as_deref()),
+        Command::Landed(args) => commands::hosted::landed(&ctx()?, args),
         Command::Init(args) => commands::init::run(ui, env, args, (cli.root.as_deref(), flags)),
         Command::Deinit(args) => commands::deinit::run(&ctx()?, args),
         Command::Add(args) if args.worktree.is_some() => {

@@ -196,7 +196,7 @@ pub const READING_TOOLS: &str = "Read,Glob,Grep";
 const WORKER_KEYS: &str = "agent model runner role_prompt skip_permissions excluded_from_pool host adopted";
 const AGENT_KEYS: &str = "command env skip_permissions ask_permissions model task resume resume_conversation hooks \
     ready startup_keys dialogs clear submit_key paste delivery end ok_exits strip";
-const TABLES: &str = "defaults repo agents workers hosts runners";
+const TABLES: &str = "defaults repo agents workers hosts hub runners";
 
 /// The configuration that results from the file, flags and variables.
 #[derive(Debug, Default)]
@@ -204,6 +204,9 @@ pub struct RootConfig {
     pub copy: Vec<CopiedFile>,
     pub agents: BTreeMap<String, AgentTable>,
     pub workers: BTreeMap<String, WorkerTable>,
+    pub hosts: BTreeMap<String, HostTable>,
+    /// The hub of a root on a host, which alone lands its work.
+    pub hub: Option<String>,
     pub sandbox: SandboxSettings,
     /// Every setting with its source, and the warnings about them.
     pub settings: config::Config,
@@ -245,6 +248,18 @@ pub struct WorkerTable {
     pub adopted: bool,
 }
 
+/// A host, as `[hosts.NAME]` of `config.toml` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostTable {
+    /// What ssh calls it: `me@box`, or a name in the person's own configuration of ssh.
+    pub ssh: String,
+    /// Its root there.
+    pub root: String,
+    /// The bare repository there that its root is of, which gets the default branch.
+    pub source: String,
+}
+
 /// The parts of the file that are not settings.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -252,7 +267,16 @@ struct Tables {
     repo: CopyTable,
     agents: BTreeMap<String, AgentTable>,
     workers: BTreeMap<String, WorkerTable>,
+    hosts: BTreeMap<String, HostTable>,
+    hub: Option<HubTable>,
     runners: Runners,
+}
+
+/// `[hub]`, which a hub has written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HubTable {
+    id: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -269,7 +293,8 @@ impl RootConfig {
         let (text, tables) = read::<Tables>(&path)?;
         check(&path, &text, &tables)?;
         settings.warnings.extend(find_unknown_keys(&path, &text));
-        let Tables { repo: CopyTable { copy }, mut agents, workers, runners } = tables;
+        let Tables { repo: CopyTable { copy }, mut agents, workers, hosts, hub, runners } = tables;
+        let hub = hub.map(|hub| hub.id);
         let (users, warnings) = users_agents(env)?;
         let own = runners.sandbox.map(|own| own.checked(env)).transpose()?;
         let sandbox = own.map_or_else(|| SandboxSettings::of_user(env), Ok)?;
@@ -277,7 +302,7 @@ impl RootConfig {
         for (name, table) in users {
             agents.entry(name).or_insert(table);
         }
-        Ok(RootConfig { copy, agents, workers, sandbox, settings })
+        Ok(RootConfig { copy, agents, workers, hosts, hub, sandbox, settings })
     }
 
     /// The text of a setting, or its default; empty without one.
@@ -374,9 +399,10 @@ fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
         return Err(Failure::malformed(format!("{}: no runner is called `{runner}`", at("workers", name)))
             .hint("write `runner = \"sandbox\"` or `runner = \"none\"`"));
     }
-    tables.workers.keys().try_for_each(|name| {
+    let names = tables.workers.keys().map(|name| ("workers", name));
+    names.chain(tables.hosts.keys().map(|name| ("hosts", name))).try_for_each(|(kind, name)| {
         checked_name(name).map(drop).map_err(|failure| {
-            let refused = Failure::malformed(format!("{}: {}", at("workers", name), failure.message));
+            let refused = Failure::malformed(format!("{}: {}", at(kind, name), failure.message));
             failure.hints.iter().fold(refused, |refused, hint| refused.hint(hint.clone()))
         })
     })

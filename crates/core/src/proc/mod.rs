@@ -46,6 +46,7 @@ pub struct Cmd {
     own_session: bool,
     /// The same from a file.
     input_file: Option<Arc<File>>,
+    error_file: Option<Arc<File>>,
     /// How long it may take.
     limit: Option<Duration>,
     /// How much memory it may use, in bytes.
@@ -179,6 +180,7 @@ impl Cmd {
             input: None,
             own_session: false,
             input_file: None,
+            error_file: None,
             limit: None,
             memory: None,
             ends_group: false,
@@ -251,6 +253,12 @@ impl Cmd {
     /// Feeds it this file.
     pub(crate) fn input_file(mut self, file: File) -> Cmd {
         self.input_file = Some(Arc::new(file));
+        self
+    }
+
+    /// Where its stdout goes to a file, writes its stderr to this one, which would be dropped.
+    pub fn error_file(mut self, file: File) -> Cmd {
+        self.error_file = Some(Arc::new(file));
         self
     }
 
@@ -343,7 +351,9 @@ impl Cmd {
         most: usize,
     ) -> Result<Option<(Status, File)>> {
         let (writer, reader) = scratch;
-        let expression = self.expression().stderr_null().stdout_file(writer);
+        let errors = self.error_file.as_ref().and_then(|file| file.try_clone().ok());
+        let expression = self.expression().stdout_file(writer);
+        let expression = errors.map_or_else(|| expression.stderr_null(), |file| expression.stderr_file(file));
         let (start, mut is_over, mut group) = (Instant::now(), false, Vec::new());
         let size = |file: &File| file.metadata().map_or(0, |meta| meta.len());
         let status = self.run_while(&expression, |handle| {

@@ -5,6 +5,7 @@
 
 mod bubblewrap;
 mod import;
+mod incoming;
 mod moves;
 mod objects;
 mod private_repository;
@@ -32,6 +33,7 @@ use crate::text::Position;
 
 pub use self::bubblewrap::{is_inside, require_available};
 pub use self::import::Imported;
+pub use self::incoming::Incoming;
 pub use self::spool::{HOOK, NOTIFY, report};
 
 /// There is no sandbox on this machine, or none for this worktree.

@@ -128,7 +128,7 @@ fn land_locked(
         // A checkout of the branch needs the objects as soon as the branch moves.
         landing_lfs::copy(ctx, &objects)?;
         let new = match &plan.landing {
-            Landing::Commit { tree } => Some(publish::commit(ctx, &plan, tree, message)?),
+            Landing::Commit { tree } => Some(publish::commit(ctx, &ctx.worker(name)?, &plan, tree, message)?),
             Landing::Commits { .. } => Some(plan.sha.clone()),
             Landing::Copies { tree } => Some(publish::copies(ctx, &plan, tree)?),
             // Then it is planned again.

@@ -8,6 +8,8 @@ pub mod clone_hooks;
 pub mod copied_files;
 pub mod deliver;
 pub mod give_task;
+pub mod host_status;
+pub mod host_work;
 pub mod land;
 pub mod land_on_parent;
 pub mod landing_lfs;

@@ -16,6 +16,7 @@ use crate::apply::checkout_update::ChangedFiles;
 use crate::context::Context;
 use crate::facts::work_summary::{Authored, authored, commits};
 use crate::failure;
+use crate::hosts;
 use crate::layout;
 use crate::plan::accept::Accept;
 use crate::store;
@@ -35,14 +36,14 @@ pub struct Journal {
 }
 
 fn pin(worker: &str) -> String {
-    format!("refs/shopfloor/accept/{worker}")
+    format!("refs/shopfloor/accept/{}", hosts::ref_name(worker))
 }
 
 /// Creates the commit that lands, with the author, date and message of the work. Lines that the agent signs with are
 /// removed from the message.
-pub fn commit(ctx: &Context<'_>, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
-    let (repo, Accept { name, base, sha, .. }) = (&ctx.repo, plan);
-    let Authored { author, message: own } = authored(ctx, &ctx.worker(name)?, base, sha)?;
+pub fn commit(ctx: &Context<'_>, worker: &Worker, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
+    let (repo, Accept { base, sha, .. }) = (&ctx.repo, plan);
+    let Authored { author, message: own } = authored(ctx, worker, base, sha)?;
     let text = message.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(&own);
     commit_tree(repo, (tree, base), &author, &format!("{text}\n"))
 }

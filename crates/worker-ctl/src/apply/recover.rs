@@ -8,6 +8,7 @@ use shopfloor_core::error::Result;
 use crate::apply::publish::{self, Journal};
 use crate::apply::{land, land_on_parent, rebase, transition};
 use crate::context::Context;
+use crate::hosts;
 use crate::plan::machine::Input;
 use crate::worker::{Task, Worker};
 
@@ -17,6 +18,8 @@ pub type FinishedAccepts = BTreeMap<String, String>;
 /// Finishes or undoes whatever is open. Every command that writes begins with this.
 pub fn finish_all(ctx: &Context<'_>) -> Result<FinishedAccepts> {
     let mut open: BTreeSet<String> = publish::list_journals(&ctx.root.path)?.into_iter().collect();
+    // Those need the host.
+    open.retain(|name| hosts::split(name).is_none());
     let is_open = |worker: &&Worker| {
         let is_left = |ctx: Context<'_>| has_pins(&ctx, worker) || rebase::is_open(&ctx, worker);
         worker.pending_send.is_some() || ctx.of(worker).is_ok_and(is_left)

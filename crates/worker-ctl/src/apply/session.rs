@@ -87,11 +87,11 @@ pub fn resuming(worker: &Worker, agent: &AgentTable) -> Vec<String> {
 
 fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     if let Some(host) = ctx.root.worker(&worker.name).host {
-        return Err(Failure::malformed(format!(
-            "{} is configured to run on {host}, but other hosts are not supported yet",
-            worker.name
-        ))
-        .hint(format!("remove `host` from `[workers.{}]` in config.toml", worker.name)));
+        let name = &worker.name;
+        return Err(Failure::malformed(format!("{name} is configured to run on {host}, and its worktree is here"))
+            .hint(format!(
+                "remove `host` from its table in config.toml; `worker-ctl add {name} --host {host}` makes one there"
+            )));
     }
     let tmux = ctx.tmux()?;
     if !tmux.is_running() {

@@ -16,7 +16,7 @@ use shopfloor_core::time::Unit;
 use crate::apply::bring_up::{bring_up, locked, make_missing};
 use crate::apply::deliver::go_on;
 use crate::apply::patrol::{self, PatrolScope};
-use crate::apply::{check, give_task, recover, shutdown, transition};
+use crate::apply::{check, give_task, host_status, recover, shutdown, transition};
 use crate::attention::ends;
 use crate::context::Context;
 use crate::facts::{clashes, processes};
@@ -70,7 +70,7 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
     let shared = Shared::default();
     let mut rounds = Rounds { duties, is_first: true, ..Rounds::default() };
     thread::scope(|scope| {
-        let mut starters = Vec::new();
+        let (mut starters, mut hosts) = (Vec::new(), None::<(Instant, thread::ScopedJoinHandle<'_, ()>)>);
         loop {
             // If the file cannot be read, the previous configuration stays.
             let now = fs::changed(&layout::config(&ctx.root.path));
@@ -89,6 +89,15 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
                     let (own, shared) = (ctx.clone(), &shared);
                     starters.push(scope.spawn(move || run_errand(&own, &name, &errand, shared)));
                 }
+            }
+            // A host that is slow delays nobody.
+            let is_due = |(began, asking): &(Instant, thread::ScopedJoinHandle<'_, ()>)| {
+                asking.is_finished() && began.elapsed() >= patrol_interval(&ctx)
+            };
+            if !ctx.root.config.hosts.is_empty() && hosts.as_ref().is_none_or(is_due) {
+                let (own, shared) = (ctx.clone(), &shared);
+                let ask = move || shared.warn(&own, "hosts", host_status::look_after(&own));
+                hosts = Some((Instant::now(), scope.spawn(ask)));
             }
             starters.retain(|starter: &thread::ScopedJoinHandle<'_, ()>| !starter.is_finished());
             if let Ok(signal) = signals.recv_timeout(POLL) {

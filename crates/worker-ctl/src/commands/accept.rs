@@ -12,6 +12,7 @@ use shopfloor_core::ui::printable;
 use crate::apply::check;
 use crate::apply::land::{self, Checked, Landed};
 use crate::apply::push::{merged, push, require_person, take_in};
+use crate::commands::hosted::require_no_hub;
 use crate::commands::{self, about, look};
 use crate::context::Context;
 use crate::facts::request::{Own, Remote};
@@ -51,11 +52,12 @@ pub struct Args {
 }
 
 /// The answer with `--json`.
-fn answer(name: &str, outcome: &str, sha: &str, branch: &str) -> Value {
+pub fn answer(name: &str, outcome: &str, sha: &str, branch: &str) -> Value {
     about(name, json!({ "outcome": outcome, "sha": sha, "commit": sha, "branch": branch }))
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    require_no_hub(ctx)?;
     let finished = commands::recover(ctx)?;
     look(ctx)?;
     let worker = choose(ctx, args.worker.as_deref())?;
@@ -140,7 +142,7 @@ fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Optio
 
 /// The front door promises more than a tool that scripts run: it asks about work that nobody has reviewed. Returns the commit
 /// about which a person was asked.
-fn see_unreviewed(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Option<String>> {
+pub fn see_unreviewed(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Option<String>> {
     if !ctx.env.is_behind_front || args.force {
         return Ok(None);
     }
@@ -249,7 +251,7 @@ fn dry_run(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Exit> {
 }
 
 /// Exit 1: the commit about which a person was asked is not the one any more.
-fn changed_meanwhile(name: &str) -> Failure {
+pub fn changed_meanwhile(name: &str) -> Failure {
     failure::CHANGED.failure(format!("{name} has another commit by now")).hint("run the same command again")
 }
 
@@ -299,7 +301,7 @@ fn choose(ctx: &Context<'_>, name: Option<&str>) -> Result<Worker> {
     Ok(worker.clone())
 }
 
-fn print_answer(ctx: &Context<'_>, worker: &Worker, sha: &str, landed: &Landed) -> Exit {
+pub fn print_answer(ctx: &Context<'_>, worker: &Worker, sha: &str, landed: &Landed) -> Exit {
     let (name, branch) = (&worker.name, &ctx.repo.branch);
     let (outcome, sha, exit) = match landed {
         Landed::Accepted(new) => ("accepted", new.as_str(), Exit::Done),

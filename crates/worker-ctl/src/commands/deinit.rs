@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 /// What `init` and the other commands put into a root. Anything else is somebody's.
-const OURS: &str = ".git .worktrees accept agents clashes.json comments config.toml git hooks locks logs owner.json prompts state.json \
+const OURS: &str = ".git .worktrees accept agents clashes.json comments config.toml git hooks hosts locks logs owner.json prompts state.json \
     state.json.next tmux.conf tmux.sock trash";
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
@@ -43,6 +43,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let workers: Vec<Worker> = store::load(root)?.workers.into_values().collect();
     workers.iter().try_for_each(|worker| refuse_busy(ctx, worker))?;
     refuse_queue(ctx)?;
+    if let Some(host) = ctx.root.config.hosts.keys().next() {
+        return Err(refusal(ctx, "it has hosts").hint(format!("forget them first: `worker-ctl host remove {host}`")));
+    }
     refuse_loss(ctx, &workers)?;
     if ctx.is_dry {
         let would = workers.iter().map(|worker| format!("remove {}", worker.name));

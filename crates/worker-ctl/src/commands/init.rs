@@ -208,7 +208,7 @@ fn make_clone(ui: &Ui, env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
 
 /// The settings of the source that its clone gets too. Some agents run git without the user's own configuration, and a
 /// commit needs an identity.
-const KEPT: [&str; 4] = ["user.name", "user.email", "merge.ledger-synth.name", "merge.ledger-synth.driver"];
+pub const KEPT: [&str; 4] = ["user.name", "user.email", "merge.ledger-synth.name", "merge.ledger-synth.driver"];
 
 /// The settings of the clone.
 fn settings(env: &Env, git: &Git, new: &NewRoot) -> Result<Vec<Setting>> {

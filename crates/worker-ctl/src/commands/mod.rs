@@ -14,10 +14,14 @@ pub mod doctor;
 pub mod down;
 pub mod events;
 pub mod hook;
+pub mod host;
+pub mod hosted;
 pub mod init;
 pub mod login;
 pub mod message;
 pub mod nuke;
+pub mod of_host;
+pub mod on_host;
 pub mod patrol;
 pub mod peek;
 pub mod queue;
@@ -48,16 +52,18 @@ use crate::apply::patrol::{PatrolScope, tick};
 use crate::apply::recover::{FinishedAccepts, finish_all};
 use crate::context::{Context, WorkerLock};
 use crate::failure;
+use crate::hosts;
 use crate::plan::machine::Input;
 use crate::store::State;
 use crate::tmux::Pane;
 use crate::tmux::typing::{self, DeliveryVerdict};
 use crate::worker::Worker;
 
-/// An answer about a worker with `--json`: its name, which is its whole id, because a root has each name once, and then
-/// these keys.
+/// An answer about a worker with `--json`: its name, which is its whole id but on a host, because a root has each name once,
+/// and then these keys.
 pub fn about(name: &str, keys: Value) -> Value {
-    joined(json!({ "worker": name, "name": name, "id": name }), keys)
+    let own = hosts::split(name).map_or(name, |(_, own)| own);
+    joined(json!({ "worker": name, "name": own, "id": name }), keys)
 }
 
 /// An answer with the keys of two objects, one after the other.

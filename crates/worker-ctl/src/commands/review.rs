@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use serde_json::json;
+use serde_json::{Value, json};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Temporary;
 use shopfloor_core::git::LOCAL_VARS;
@@ -87,12 +87,14 @@ fn choose(ctx: &Context<'_>, name: Option<&str>) -> Result<String> {
 }
 
 /// The work that is shown.
-struct Reviewed {
-    worker: Worker,
+pub struct Reviewed {
+    pub worker: Worker,
     /// Where it begins and ends.
-    from: String,
-    sha: String,
-    summary: Summary,
+    pub from: String,
+    pub sha: String,
+    pub summary: Summary,
+    /// The comments at it, where a host has them.
+    pub comments: Option<Value>,
 }
 
 /// Records under the worker's lock which commit is shown.
@@ -115,15 +117,16 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
             Ok(())
         })?;
     }
-    Ok(Reviewed { worker, from, sha, summary })
+    Ok(Reviewed { worker, from, sha, summary, comments: None })
 }
 
 /// Runs git or the program that was chosen, and shows its diff without what a terminal would obey: on a terminal, in the
 /// person's pager.
-fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> Result<()> {
-    let Reviewed { worker, from, sha, summary: Summary { author, message, stat, since } } = reviewed;
+pub fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> Result<()> {
+    let Reviewed { worker, from, sha, summary: Summary { author, message, stat, since }, comments } = reviewed;
     if ctx.ui.is_json() {
-        let (diff, comments) = (commands::diff(ctx, sha)?, comment::answer(ctx, worker)?);
+        let diff = commands::diff(ctx, sha)?;
+        let comments = comments.clone().map_or_else(|| comment::answer(ctx, worker), Ok)?;
         let keys = json!({ "sha": sha, "commit": sha, "prompt": worker.work.prompt, "author": author,
             "message": message, "stat": stat, "range_diff": since, "check": record(worker), "comments": comments, "diff": diff });
         ctx.ui.json(&commands::about(&worker.name, keys));

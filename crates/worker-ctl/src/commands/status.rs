@@ -1,11 +1,12 @@
-//! `status`: prints all workers. It takes no lock and writes nothing.
+//! `status`: prints all workers. It takes no lock, and writes only what hosts say.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
@@ -18,6 +19,7 @@ use shopfloor_core::time::local_clock;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::check::{self, need_by_files, need_now};
+use crate::apply::host_status::{self, time};
 use crate::apply::sandbox;
 use crate::attention::since;
 use crate::check_record::MOST_VOID;
@@ -27,6 +29,7 @@ use crate::facts::clashes::{Clash, last};
 use crate::facts::losses::stashes;
 use crate::facts::request::Own;
 use crate::failure;
+use crate::hosts::{Host, LastSaid};
 use crate::notify_person::Bell;
 use crate::plan::check::record;
 use crate::plan::machine::until;
@@ -40,6 +43,9 @@ use crate::worker_notes::{Fault, Note, few};
 
 /// How often `--watch` reads the state.
 const POLL: Duration = Duration::from_millis(500);
+
+/// How often it asks the hosts.
+const HOSTS_POLL: Duration = Duration::from_secs(2);
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -70,12 +76,15 @@ struct SeenState {
     unseen: HashSet<String>,
     clashes: Vec<Clash>,
     requests: Requests,
+    /// The rows of the hosts' workers.
+    hosts: Vec<Value>,
 }
 
 impl SeenState {
-    fn read(ctx: &Context<'_>) -> Result<SeenState> {
+    fn read(ctx: &Context<'_>, said: &[(Host, LastSaid)]) -> Result<SeenState> {
         let (clashes, requests) = (last(&ctx.root.path), Requests::last(&ctx.root.path));
-        let mut seen = SeenState { state: ctx.state()?, unseen: HashSet::new(), clashes, requests };
+        let (state, hosts) = (ctx.state()?, host_status::rows(said));
+        let mut seen = SeenState { state, unseen: HashSet::new(), clashes, requests, hosts };
         let is_up = |worker: &&mut Worker| worker.program.session == Session::Up;
         let mut up = seen.state.workers.values_mut().filter(is_up).peekable();
         if up.peek().is_some() && ctx.tmux().is_ok_and(|tmux| !tmux.is_running()) {
@@ -103,7 +112,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         let root = &ctx.root.path;
         Requests::ask((root, ctx.now(), args.fresh), &own.forge(ctx)?, &branches)?.keep(root)?;
     }
-    let seen = SeenState::read(ctx)?;
+    let seen = SeenState::read(ctx, &host_status::ask(ctx))?;
     if ctx.ui.is_json() {
         ctx.ui.json(&answer(ctx, &seen, args.stat)?);
     } else {
@@ -131,7 +140,8 @@ pub fn line_for_bar(ui: &Ui, env: &Env, named: Option<&Path>) -> Result<Exit> {
     })?;
     let now = env.later().now.as_second();
     let mut counts: Vec<(usize, Need)> = Vec::new();
-    for need in state.workers.values().filter_map(|worker| need_by_files(&root, now, worker)) {
+    let own = state.workers.values().filter_map(|worker| need_by_files(&root, now, worker));
+    for need in own.chain(host_status::last_needs(&root)) {
         match counts.iter_mut().find(|(_, counted)| *counted == need) {
             Some((count, _)) => *count += 1,
             None => counts.push((1, need)),
@@ -148,17 +158,39 @@ pub fn line_for_bar(ui: &Ui, env: &Env, named: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Runs until interrupted. On a terminal the table is redrawn in place; elsewhere it is printed again when it changes.
+/// Runs until interrupted, and asks the hosts again and again.
 fn watch(ctx: &Context<'_>) -> Result<Exit> {
+    let is_over = AtomicBool::new(false);
+    let ask = || {
+        while !is_over.load(Ordering::SeqCst) {
+            host_status::ask(ctx);
+            let asked = Instant::now();
+            while !is_over.load(Ordering::SeqCst) && asked.elapsed() < HOSTS_POLL {
+                thread::sleep(POLL);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        if !ctx.root.config.hosts.is_empty() {
+            scope.spawn(ask);
+        }
+        let watched = show_changes(ctx);
+        is_over.store(true, Ordering::SeqCst);
+        watched
+    })
+}
+
+/// On a terminal the table is redrawn in place; elsewhere it is printed again when it changes.
+fn show_changes(ctx: &Context<'_>) -> Result<Exit> {
     let is_screen = std::io::stdout().is_terminal() && !ctx.ui.is_json();
     let mut last = None;
     // A board says itself who needs a person.
     let mut bell = if is_screen { Bell::silent() } else { Bell::default() };
     loop {
-        let seen = SeenState::read(ctx)?;
+        let seen = SeenState::read(ctx, &host_status::last(ctx))?;
         let shown = match ctx.ui.is_json() {
             true => vec![ctx.ui.render(&answer(ctx, &seen, false)?)],
-            false if is_screen => board(ctx, &seen.state)?,
+            false if is_screen => board(ctx, &seen)?,
             false => table(ctx, &seen),
         };
         if last.as_ref() != Some(&shown) {
@@ -181,11 +213,12 @@ fn watch(ctx: &Context<'_>) -> Result<Exit> {
     }
 }
 
-fn board(ctx: &Context<'_>, state: &State) -> Result<Vec<String>> {
+fn board(ctx: &Context<'_>, SeenState { state, hosts, .. }: &SeenState) -> Result<Vec<String>> {
     let (width, height) = ctx.ui.size().unwrap_or((80, 24));
     let screen = Screen { width, height, has_colors: ctx.ui.has_colors() };
     let now = ctx.env.later().now;
-    let rows = state.workers.values().map(|worker| board_row(worker, need_now(ctx, worker))).collect();
+    let rows = state.workers.values().map(|worker| board_row(worker, need_now(ctx, worker)));
+    let rows = rows.chain(hosts.iter().map(host_status::board_row)).collect();
     Ok(lines(rows, up_lock::is_running(&ctx.root.path)?, (now.as_second(), &local_clock(now)), screen))
 }
 
@@ -245,7 +278,8 @@ fn answer(ctx: &Context<'_>, seen: &SeenState, counts: bool) -> Result<Value> {
         let changes = changes.transpose()?.unwrap_or(json!({}));
         Ok(row(ctx, seen, worker, changes))
     };
-    let workers = state.workers.values().map(row).collect::<Result<Vec<_>>>()?;
+    let mut workers = state.workers.values().map(row).collect::<Result<Vec<_>>>()?;
+    workers.extend(seen.hosts.iter().cloned());
     let daemon = if up_lock::is_running(&ctx.root.path)? { "running" } else { "stopped" };
     Ok(json!({ "v": 1, "workers": workers, "daemon": daemon, "root": ctx.root.path.to_string_lossy(),
         "tmux_socket": state.tmux_socket, "queue": state.queue.waiting.len() }))
@@ -270,8 +304,10 @@ fn changes(repo: &WorkRepo, worker: &Worker, distance: Option<&(u64, u64)>) -> R
 }
 
 fn table(ctx: &Context<'_>, seen: &SeenState) -> Vec<String> {
-    let width = seen.state.workers.keys().map(String::len).max().unwrap_or(0);
-    seen.state.workers.values().map(|worker| line(ctx, seen, worker, width)).collect()
+    let ids = seen.hosts.iter().filter_map(|row| row["id"].as_str());
+    let width = seen.state.workers.keys().map(String::as_str).chain(ids).map(str::len).max().unwrap_or(0);
+    let own = seen.state.workers.values().map(|worker| line(ctx, seen, worker, width));
+    own.chain(seen.hosts.iter().map(|row| host_status::line(row, width, ctx.now()))).collect()
 }
 
 fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> String {
@@ -349,12 +385,6 @@ fn checked(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
     }
 }
 
-/// A time in seconds since 1970 as all tools write times.
-fn time(unix: i64) -> Option<String> {
-    let time = jiff::Timestamp::from_second(unix).ok()?;
-    Some(shopfloor_core::time::render(time))
-}
-
 /// A worker in the answer with `--json`, with what `changes` tells of its branch.
 fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> Value {
     let Worker { name, branch, worktree_path, work, program, reported, .. } = worker;
@@ -392,7 +422,7 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "session_id": worker.session_id,
         "pane_pid": program.pane_pid,
         "crash_count": program.crash_count,
-        "host": ctx.root.worker(name).host,
+        "host": Value::Null,
         "runner": if sandbox::is_wanted(ctx, worker) { "sandbox" } else { "none" },
         "needs": need_now(ctx, worker).map(Need::word),
         "since_at": time(since(worker)),

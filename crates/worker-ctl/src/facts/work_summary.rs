@@ -6,6 +6,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::git::LOOK_LIMIT;
 
 use crate::context::Context;
+use crate::hosts;
 use crate::program_config::regex;
 use crate::work_repo::WorkRepo;
 use crate::worker::Worker;
@@ -22,7 +23,11 @@ pub fn authored(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Re
     let commits = commits(&ctx.repo, &ctx.repo.range(base, sha))?;
     let messages: Vec<(String, String)> =
         commits.iter().map(|[_, name, address, _, text]| (format!("{name} <{address}>"), text.clone())).collect();
-    let strip = ctx.root.agent_of(worker)?.strip;
+    let strip = match ctx.root.agent_of(worker) {
+        // What a host calls its agents need not be known here.
+        Err(_) if hosts::split(&worker.name).is_some() => Vec::new(),
+        agent => agent?.strip,
+    };
     let strip = strip.iter().map(|pattern| regex(pattern)).collect::<Result<Vec<_>>>()?;
     let text = squash_messages(&messages, &|line| strip.iter().any(|pattern| pattern.is_match(line)));
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();

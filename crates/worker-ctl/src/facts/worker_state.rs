@@ -122,7 +122,8 @@ fn always_dirty(repo: &WorkRepo, tree: &Path, dirty: &[String]) -> Result<Vec<St
 }
 
 impl WorkFacts {
-    fn read(repo: &WorkRepo, worker: &Worker, base: &str, sha: String) -> Result<WorkFacts> {
+    /// Reads what git knows of the work on `sha`.
+    pub fn read(repo: &WorkRepo, worker: &Worker, base: &str, sha: String) -> Result<WorkFacts> {
         let merge_base = repo.work_base(base, &sha)?;
         let has_base = merge_base.as_deref() == Some(base);
         // Most work sits on the branch as it is, which one question tells.

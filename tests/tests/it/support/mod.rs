@@ -4,6 +4,7 @@ pub mod desk;
 pub mod door;
 pub mod floor;
 pub mod forge;
+pub mod host;
 pub mod ledger;
 pub mod mcp;
 pub mod output;

@@ -20,6 +20,7 @@ mod forged_objects;
 mod forged_own;
 mod forged_state;
 mod hostile;
+mod hosts;
 mod init;
 mod killed_accept;
 mod killed_commands;

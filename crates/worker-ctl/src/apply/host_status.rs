@@ -1,0 +1,151 @@
+//! How the workers of the hosts are: asked all at once, and for a host that does not answer as it said last.
+
+use serde_json::{Value, json};
+use shopfloor_core::board::{BoardRow, Need, Standing};
+use shopfloor_core::proc::map_parallel;
+use shopfloor_core::time::render;
+
+use crate::apply::host_work::{self, ssh_to};
+use crate::context::Context;
+use crate::hosts::{Host, LastSaid};
+use crate::root::WorkerRoot;
+use crate::ssh;
+
+/// Asks every host, and keeps what it says. A host gets two seconds.
+pub fn ask(ctx: &Context<'_>) -> Vec<(Host, LastSaid)> {
+    let hosts: Vec<Host> = ctx.root.hosts().collect();
+    let said = map_parallel(&hosts, |host| ask_one(ctx, host));
+    hosts.into_iter().zip(said).collect()
+}
+
+/// The same of one host.
+pub fn ask_one(ctx: &Context<'_>, host: &Host) -> LastSaid {
+    let (root, before) = (&ctx.root.path, LastSaid::load(&ctx.root.path, &host.name));
+    let said = match ssh_to(ctx, host).ask(&["status"], ssh::SHORT) {
+        Ok(answer) => LastSaid::answered(&answer, ctx.now()),
+        Err(failure) => {
+            ctx.ui.detail(failure);
+            LastSaid {
+                unreachable_since_unix: before.unreachable_since_unix.or_else(|| Some(ctx.now())),
+                ..before.clone()
+            }
+        }
+    };
+    if !ctx.is_dry && said != before {
+        ctx.warn_on_failure(&host.name, || said.keep(root, &host.name));
+    }
+    said
+}
+
+/// What each host said last.
+pub fn last(ctx: &Context<'_>) -> Vec<(Host, LastSaid)> {
+    ctx.root.hosts().map(|host| (host.clone(), LastSaid::load(&ctx.root.path, &host.name))).collect()
+}
+
+/// What workers of hosts needed a person for then.
+pub fn last_needs(root: &WorkerRoot) -> Vec<Need> {
+    let said = root.hosts().map(|host| LastSaid::load(&root.path, &host.name));
+    said.flat_map(|said| said.workers).filter_map(|row| Need::of_word(row["needs"].as_str()?)).collect()
+}
+
+/// Asks every host, and tells each that answers what has landed and where the branch is. Returns what went wrong.
+pub fn look_after(ctx: &Context<'_>) -> Vec<String> {
+    let asked = ask(ctx);
+    let answering: Vec<Host> =
+        asked.into_iter().filter(|(_, said)| said.unreachable_since_unix.is_none()).map(|(host, _)| host).collect();
+    let synced = map_parallel(&answering, |host| (host.name.clone(), host_work::sync(ctx, host)));
+    synced.into_iter().filter_map(|(name, synced)| Some(format!("{name}: {}", synced.err()?))).collect()
+}
+
+/// The rows of the hosts' workers, as `status --json` has them.
+pub fn rows(said: &[(Host, LastSaid)]) -> Vec<Value> {
+    let rows = said.iter().flat_map(|(host, said)| said.workers.iter().map(move |row| (host, said, row)));
+    rows.map(|(host, said, row)| {
+        let mut row = named(host, row.clone());
+        let there = |path: &Value| path.as_str().map(|path| format!("{}:{path}", host.name));
+        row["worktree"] = json!(there(&row["worktree"]));
+        row["worktree_path"] = row["worktree"].clone();
+        row["unreachable_since_at"] = json!(said.unreachable_since_unix.and_then(time));
+        row
+    })
+    .collect()
+}
+
+/// A time in seconds since 1970 as all tools write times.
+pub fn time(unix: i64) -> Option<String> {
+    Some(render(jiff::Timestamp::from_second(unix).ok()?))
+}
+
+/// An object of an answer about a host's worker, with the names that the worker has here.
+pub fn named(host: &Host, mut object: Value) -> Value {
+    let name = object["worker"].as_str().or(object["name"].as_str()).map(str::to_owned);
+    let Some(keys) = object.as_object_mut() else { return object };
+    if let Some(name) = name.filter(|_| keys.contains_key("id") || keys.contains_key("worker")) {
+        let id = host_work::name_of(host, &name);
+        keys.insert("name".into(), name.into());
+        keys.insert("id".into(), id.as_str().into());
+        if keys.contains_key("worker") {
+            keys.insert("worker".into(), id.into());
+        }
+    }
+    for list in keys.get_mut("workers").and_then(Value::as_array_mut).into_iter() {
+        list.iter_mut().for_each(|one| *one = named(host, one.take()));
+    }
+    keys.insert("host".into(), host.name.as_str().into());
+    object
+}
+
+/// A line about a host's worker.
+pub fn line(row: &Value, width: usize, now: i64) -> String {
+    let text = |key: &str| row[key].as_str().unwrap_or_default();
+    let mut parts = vec![text("status").to_owned()];
+    if text("status") != text("task") {
+        parts.push(format!("task {}", text("task")));
+    }
+    let does = match (text("activity"), text("activity_text")) {
+        ("unknown" | "fresh", _) => String::new(),
+        ("asks", question) if !question.is_empty() => format!("asks: {question}"),
+        (activity, _) => activity.to_owned(),
+    };
+    parts.extend([text("fault").to_owned(), does, text("commit").chars().take(12).collect()]);
+    parts.extend(row["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned));
+    if let Some(since) = row["unreachable_since_at"].as_str() {
+        parts.insert(0, format!("unreachable since {}", local(since, now)));
+    }
+    parts.retain(|part| !part.is_empty());
+    let prompt: String = text("prompt").lines().next().unwrap_or_default().chars().take(60).collect();
+    let line = format!("{:width$}  {}  {}", text("id"), parts.join(", "), prompt);
+    shopfloor_core::text::printable(line.trim_end())
+}
+
+/// The row of a host's worker on the board that `--watch` shows on a terminal.
+pub fn board_row(row: &Value) -> BoardRow {
+    let text = |key: &str| shopfloor_core::text::printable(row[key].as_str().unwrap_or_default());
+    let need = Need::of_word(&text("needs"));
+    let standing = match (need, text("status").as_str()) {
+        (Some(need), _) => Standing::Needs(need),
+        (None, "offline") => Standing::Offline,
+        (None, "idle") => Standing::Idle,
+        _ => Standing::Works,
+    };
+    let prompt = text("prompt");
+    let prompt = prompt.split("\\n").next().unwrap_or_default();
+    let what = match (text("unreachable_since_at"), standing) {
+        (since, _) if !since.is_empty() => format!("unreachable since {since}"),
+        (_, Standing::Needs(Need::Review)) => format!("review {}: {prompt}", text("id")),
+        (_, Standing::Needs(Need::Asks)) => format!("answer {}: {}", text("id"), text("activity_text")),
+        (_, Standing::Needs(Need::Fault)) => format!("peek {}: {}", text("id"), text("fault")),
+        _ => prompt.to_owned(),
+    };
+    let does = Some(text("activity")).filter(|word| word != "unknown").unwrap_or_default();
+    let since = text("since_at").parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second);
+    BoardRow { name: text("id"), state: text("status"), does, since, what, standing }
+}
+
+fn local(since: &str, now: i64) -> String {
+    let times = (since.parse::<jiff::Timestamp>(), jiff::Timestamp::from_second(now));
+    match times {
+        (Ok(since), Ok(now)) => shopfloor_core::time::local_minute(since, now),
+        _ => since.to_owned(),
+    }
+}

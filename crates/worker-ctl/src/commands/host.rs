@@ -1,0 +1,342 @@
+//! `host`: other machines whose workers this root has too, over ssh.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use clap::{Args as ClapArgs, Subcommand};
+use serde_json::{Value, json};
+use shopfloor_core::agents;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::git::Git;
+use shopfloor_core::proc::Status;
+use shopfloor_core::text::{printable, shell_word};
+use toml_edit::{Item, table, value};
+
+use crate::apply::host_status::{self, time};
+use crate::apply::host_work::{self, ssh_to};
+use crate::apply::new_worker::edit_config;
+use crate::apply::publish;
+use crate::commands::hosted::{self, HOSTED};
+use crate::commands::init::KEPT;
+use crate::commands::show;
+use crate::context::Context;
+use crate::failure;
+use crate::hosts::{self, Host, LastSaid};
+use crate::layout::{self, TOOL};
+use crate::settings::HostTable;
+use crate::ssh::{self, Ssh};
+use crate::worker::checked_name;
+
+/// The oldest git and tmux that work.
+const OLDEST: [(&str, (u64, u64)); 2] = [("git", (2, 39)), ("tmux", (3, 3))];
+
+/// What installs all tools for one person, without root.
+const INSTALL: &str =
+    "curl -fsSL https://github.com/shopfloor-tools/shopfloor/releases/latest/download/install.sh | sh";
+
+/// Prints which programs are there.
+const PROBE: &str = "for p in worker-ctl git tmux; do v=-V; [ $p = tmux ] || v=--version; \
+    printf '%s=%s\\n' $p \"$($p $v 2>/dev/null | head -n 1)\"; done";
+
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    #[command(subcommand)]
+    pub what: What,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum What {
+    /// Make a machine that ssh reaches a host of this root: a repository and a root of its own there
+    ///
+    /// The default branch is pushed to the repository there. worker-ctl, git and tmux have to be installed. Exits with 1 if
+    /// the directory there is another hub's or a person's own, and with 4 if the host does not answer.
+    #[command(after_help = "Example:\n  worker-ctl host add big --ssh me@big.example.org")]
+    Add(AddArgs),
+    /// Show the hosts, and which of them answer
+    #[command(after_help = "Example:\n  worker-ctl host list --json | jq -r 'select(.reachable | not).name'")]
+    List,
+    /// Forget a host whose workers have no task; everything there stays
+    #[command(after_help = "Example:\n  worker-ctl host remove big")]
+    Remove {
+        /// The host
+        name: String,
+        /// Forget it though it does not answer or its workers have tasks
+        #[arg(long)]
+        force: bool,
+    },
+    /// Log in for an agent's program on a host
+    #[command(after_help = "Example:\n  worker-ctl host login big claude")]
+    Login {
+        /// The host
+        name: String,
+        /// The agent's program
+        agent: String,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct AddArgs {
+    /// What its workers' names begin with here, as in `NAME:adam`
+    pub name: String,
+    /// What ssh calls it: `me@box`, or a name in your ~/.ssh/config
+    #[arg(long, value_name = "DEST")]
+    pub ssh: String,
+    /// The root there [default: ~/workers/REPOSITORY]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+    match &args.what {
+        What::Add(args) => add(ctx, args),
+        What::List => Ok(list(ctx)),
+        What::Remove { name, force } => remove(ctx, name, *force),
+        What::Login { name, agent } => login(ctx, name, agent),
+    }
+}
+
+fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
+    hosted::require_no_hub(ctx)?;
+    let name = checked_name(&args.name)?;
+    let is_word = |c: char| !c.is_control() && !c.is_whitespace();
+    if args.ssh.starts_with('-') || args.ssh.is_empty() || !args.ssh.chars().all(is_word) {
+        return Err(Failure::usage("`--ssh` names no destination").hint("write it as for ssh, such as `me@box`"));
+    }
+    if ctx.root.config.hosts.contains_key(name) {
+        return Err(failure::EXISTS
+            .failure(format!("{name} is a host already"))
+            .hint(format!("choose another name, or forget that one: `worker-ctl host remove {name}`")));
+    }
+    let mut host = Host { name: name.to_owned(), table: HostTable { ssh: args.ssh.clone(), ..HostTable::default() } };
+    if ctx.is_dry {
+        let would = format!("make {} a host with the name {name}", args.ssh);
+        return Ok(show(ctx.ui, json!({ "host": name }), &[would]));
+    }
+    probe(&ssh_to(ctx, &host))?;
+    let (id, given) = (hub_id(ctx)?, args.root.as_ref().map(|root| root.to_string_lossy()));
+    let made = tell(ctx, &host, (&id, given.as_deref()), None)?;
+    let text = |key: &str| made[key].as_str().filter(|path| path.starts_with('/')).map(str::to_owned);
+    let (Some(root), Some(source)) = (text("root"), text("source")) else {
+        return Err(failure::there(4, format!("{name}: it names no root")));
+    };
+    (host.table.root, host.table.source) = (root.clone(), source.clone());
+    {
+        let _lock = hosts::lock(&ctx.root.path, name)?;
+        host_work::push_base(ctx, &host)?;
+    }
+    let ssh = ssh_to(ctx, &host);
+    if made["is_root"] != true {
+        let own = [format!("--source={source}"), format!("--target={root}"), format!("--branch={}", ctx.clone.branch)];
+        ssh.ask(&["init", &own[0], &own[1], &own[2]], ssh::LONG)?;
+    }
+    let config = String::from_utf8_lossy(&fs::read(&layout::config(&ctx.root.path))?.unwrap_or_default()).into_owned();
+    tell(ctx, &host, (&id, Some(&root)), Some(hosted::for_host(&config)))?;
+    edit_config(ctx, |document| {
+        let all = document["hosts"].or_insert(table());
+        all.as_table_mut().into_iter().for_each(|all| all.set_implicit(true));
+        let HostTable { ssh, root, source } = &host.table;
+        for (key, text) in [("ssh", ssh), ("root", root), ("source", source)] {
+            all[name].or_insert(table())[key] = value(text);
+        }
+    })?;
+    finish(ctx, &host)
+}
+
+/// Looks whether all is well there, and keeps the sessions there up.
+fn finish(ctx: &Context<'_>, host: &Host) -> Result<Exit> {
+    let ssh = ssh_to(ctx, host);
+    let Host { name, table } = host;
+    let looked = ssh.run(&ssh.tool(&["doctor".into()]), Vec::new(), ssh::LONG)?;
+    if looked.status.code() != 0 {
+        let lines = String::from_utf8_lossy(&looked.stdout).into_owned();
+        return Err(failure::there(1, format!("{name} is a host now, and its `doctor` is not content"))
+            .details(lines.lines().map(|line| format!("  {}", printable(line))))
+            .hint(format!("mend that there; `worker-ctl doctor --host {name}` looks again")));
+    }
+    if let Err(failure) = ssh.ask_with(&ssh.tool(&["up".into(), "--detach".into()]), Vec::new(), ssh::LONG)
+        && failure.exit != Exit::Busy
+        && !failure.message.contains("no answer")
+    {
+        return Err(failure);
+    }
+    if let Some(program) = agents::find(ctx.root.config.text("agent")).filter(|program| !program.login.is_empty()) {
+        let agent = program.name;
+        ctx.ui.note(format!("if {agent} is not logged in there: `worker-ctl host login {name} {agent}`"));
+    }
+    match ctx.ui.is_json() {
+        true => ctx.ui.json(&json!({ "host": name, "ssh": table.ssh, "root": table.root, "source": table.source })),
+        false => ctx.ui.line(name),
+    }
+    Ok(Exit::Done)
+}
+
+/// Exit 1 unless the programs are there, worker-ctl in this version.
+fn probe(ssh: &Ssh<'_>) -> Result<()> {
+    let said = ssh.run(&["sh".into(), "-c".into(), PROBE.into()], Vec::new(), ssh::LONG)?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let version = |program: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(program)?.strip_prefix('='))?;
+        line.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(printable)
+    };
+    let (own, host) = (env!("CARGO_PKG_VERSION"), &ssh.host.name);
+    let mut faults = Vec::new();
+    match version(TOOL) {
+        None => faults.push("worker-ctl is not installed".to_owned()),
+        Some(there) if there != own => faults.push(format!("worker-ctl is {there} there and {own} here")),
+        Some(_) => {}
+    }
+    for (program, (major, minor)) in OLDEST {
+        let Some(there) = version(program) else {
+            faults.push(format!("{program} is not installed"));
+            continue;
+        };
+        let mut parts = there.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u64>().unwrap_or(0));
+        if (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < (major, minor) {
+            faults.push(format!("{program} is {there}, and {major}.{minor} is needed"));
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(failure::there(1, format!("{host} lacks what its workers need"))
+            .details(faults.into_iter().map(|fault| format!("  {fault}")))
+            .hint(format!("install git and tmux with its package manager, and the tools with: `{INSTALL}`"))),
+    }
+}
+
+/// The hidden command by which a host makes its repository and learns whose it is; with a configuration, of its root too.
+fn tell(ctx: &Context<'_>, host: &Host, (id, root): (&str, Option<&str>), config: Option<String>) -> Result<Value> {
+    let source = ctx.source();
+    let git = Git::find(ctx.env)?;
+    let ask = |words: &[&str]| -> Result<String> { Ok(git.cmd(&source).args(words.iter().copied()).capture()?.text()) };
+    let name = source.file_stem().filter(|_| source.extension().is_some_and(|end| end == "git"));
+    let name = name.or(source.file_name()).and_then(OsStr::to_str).unwrap_or("repository").trim_start_matches('.');
+    let mut words: Vec<OsString> = vec![TOOL.into(), HOSTED.into(), "--json".into()];
+    words.extend(root.map(|root| format!("--root={root}").into()));
+    words.extend(config.is_some().then(|| "--config".into()));
+    let format = ask(&["rev-parse", "--show-object-format"])?;
+    let options = [("id", id), ("repo", name), ("on", &ctx.clone.branch), ("format", &format)];
+    words.extend(options.map(|(key, text)| format!("--{key}={text}").into()));
+    for key in KEPT {
+        let text = ask(&["config", "--get", key])?;
+        words.extend((!text.is_empty()).then(|| format!("--set={key}={text}").into()));
+    }
+    ssh_to(ctx, host).ask_with(&words, config.unwrap_or_default().into_bytes(), ssh::LONG)
+}
+
+/// Who this hub is, for its hosts.
+fn hub_id(ctx: &Context<'_>) -> Result<String> {
+    let path = hosts::dir(&ctx.root.path).join("hub");
+    if let Some(id) = fs::read_no_follow(&path)? {
+        return Ok(String::from_utf8_lossy(&id).trim().to_owned());
+    }
+    fs::create_private_dir(&hosts::dir(&ctx.root.path))?;
+    let user = ctx.env.var("USER").unwrap_or_default().to_string_lossy().into_owned();
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let unique = fs::unique_name();
+    let unique = unique.rsplit('-').next().unwrap_or_default();
+    let id = printable(&format!("{user}@{machine}:{}#{unique}", ctx.root.path.display()));
+    fs::replace(&path, id.as_bytes(), Some(fs::PRIVATE))?;
+    Ok(id)
+}
+
+fn list(ctx: &Context<'_>) -> Exit {
+    for (host, LastSaid { at_unix, unreachable_since_unix, workers, .. }) in host_status::ask(ctx) {
+        let Host { name, table } = &host;
+        match ctx.ui.is_json() {
+            true => ctx.ui.json(&json!({ "name": name, "ssh": table.ssh, "root": table.root, "source": table.source,
+                "reachable": unreachable_since_unix.is_none(), "unreachable_since_at": unreachable_since_unix.and_then(time),
+                "answered_at": at_unix.and_then(time), "workers": workers.len() })),
+            false => {
+                let how = match unreachable_since_unix.and_then(time) {
+                    Some(since) => format!("unreachable since {since}"),
+                    None => format!("{} workers", workers.len()),
+                };
+                ctx.ui.line(printable(&format!("{name}  {}  {}  {how}", table.ssh, table.root)));
+            }
+        }
+    }
+    Exit::Done
+}
+
+fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
+    let host = ctx.root.host(name)?;
+    if ctx.is_dry {
+        return Ok(show(ctx.ui, json!({ "host": name }), &[format!("forget the host {name}")]));
+    }
+    let released = release(ctx, &host, is_forced);
+    if let Err(failure) = released {
+        if !is_forced {
+            return Err(
+                failure.hint(format!("or forget it here all the same: `worker-ctl host remove {name} --force`"))
+            );
+        }
+        ctx.ui.warn(failure);
+    }
+    {
+        let _lock = hosts::lock(&ctx.root.path, name)?;
+        for journal in publish::list_journals(&ctx.root.path)? {
+            if hosts::split(&journal).is_some_and(|(on, _)| on == name) {
+                publish::drop_journal(&ctx.repo, &journal)?;
+            }
+        }
+        edit_config(ctx, |document| {
+            let all = document.get_mut("hosts").and_then(Item::as_table_like_mut);
+            all.into_iter().for_each(|all| drop(all.remove(name)));
+        })?;
+        let below = format!("refs/shopfloor/hosts/{name}");
+        let listed = ctx.repo.ask(&ctx.repo.top, &["for-each-ref", "--format=%(refname)", &below])?;
+        ctx.repo.drop_refs(&listed.lines().map(str::to_owned).collect::<Vec<_>>())?;
+        hosts::forget(&ctx.root.path, name)?;
+    }
+    ctx.ui.done(format!("forgot {name}; everything there stays"));
+    if ctx.ui.is_json() {
+        ctx.ui.json(&json!({ "host": name }));
+    }
+    Ok(Exit::Done)
+}
+
+/// Lets a host be nobody's. Exit 1 if its workers have tasks.
+fn release(ctx: &Context<'_>, host: &Host, is_forced: bool) -> Result<()> {
+    let ssh = ssh_to(ctx, host);
+    host_work::sync(ctx, host)?;
+    let said = LastSaid::answered(&ssh.ask(&["status"], ssh::LONG)?, ctx.now());
+    let busy: Vec<String> = (said.workers.iter())
+        .filter(|row| row["task"] != "idle")
+        .filter_map(|row| Some(host_work::name_of(host, row["name"].as_str()?)))
+        .collect();
+    if !busy.is_empty() && !is_forced {
+        return Err(failure::IN_USE
+            .failure(format!("workers of {} have tasks: {}", host.name, busy.join(", ")))
+            .hint("accept their work, or take it away: `worker-ctl reset HOST:NAME`"));
+    }
+    let id = hub_id(ctx)?;
+    let words = [TOOL, HOSTED, "--json", "--release", "--format=sha1"].map(OsString::from);
+    let source = ctx.source();
+    let name = source.file_name().and_then(OsStr::to_str).unwrap_or("repository").trim_start_matches('.');
+    let own = [
+        format!("--id={id}"),
+        format!("--repo={name}"),
+        format!("--on={}", ctx.clone.branch),
+        format!("--root={}", host.table.root),
+    ];
+    ssh.ask_with(&words.into_iter().chain(own.map(OsString::from)).collect::<Vec<_>>(), Vec::new(), ssh::LONG).map(drop)
+}
+
+fn login(ctx: &Context<'_>, name: &str, agent: &str) -> Result<Exit> {
+    let host = ctx.root.host(name)?;
+    let program = agents::find(agent).filter(|program| !program.login.is_empty()).ok_or_else(|| {
+        Failure::usage(format!("no command is known that logs in for `{}`", printable(agent)))
+            .hint(format!("log in there: `ssh -t {}`", shell_word(Path::new(&host.table.ssh))))
+    })?;
+    let words: Vec<OsString> = [program.name].into_iter().chain(program.login.split(' ')).map(OsString::from).collect();
+    if ctx.is_dry {
+        let would = format!("run `{} {}` on {name}", program.name, program.login);
+        return Ok(show(ctx.ui, json!({ "host": name }), &[would]));
+    }
+    Ok(match ssh_to(ctx, &host).cmd(&["-t"], &words)?.foreground()? {
+        Status::Exited(0) => Exit::Done,
+        Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
+        Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
+    })
+}

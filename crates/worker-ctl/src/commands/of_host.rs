@@ -1,0 +1,166 @@
+//! `review` and `accept` of the work of a host's worker.
+
+use shopfloor_core::error::{Exit, Failure, Result};
+
+use crate::apply::host_work::{self, name_of, ssh_to};
+use crate::apply::land::{self, Landed};
+use crate::apply::{check, publish};
+use crate::commands::on_host::Line;
+use crate::commands::{self, accept, review};
+use crate::context::Context;
+use crate::facts::work_summary::summary;
+use crate::facts::worker_state::{Standing, WorkFacts, WorktreeFacts};
+use crate::failure;
+use crate::hosts::{self, Host, HostWork, SeenWork};
+use crate::layout::RootLock;
+use crate::plan::accept::{Landing, accept as plan_accept, require_review, several_bases};
+use crate::plan::check::record;
+use crate::ssh;
+use crate::worker::{Task, Worker};
+
+/// Brings the work here, shows it and records that it was reviewed.
+pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exit> {
+    let (host, name) = (&line.host, line.worker()?);
+    if !ctx.is_dry {
+        host_work::sync(ctx, host)?;
+    }
+    // The host brings it up to date first, and knows then that it may be sent back.
+    let words: &[&str] = if ctx.is_dry { &["review", name, "--dry-run"] } else { &["review", name] };
+    let said = ssh_to(ctx, host).ask(words, ssh::LONG)?;
+    let sha = said["sha"].as_str().unwrap_or_default().to_owned();
+    let row = host_work::row(ctx, host, name)?;
+    let reviewed = {
+        let _lock = hosts::lock(&ctx.root.path, &host.name)?;
+        host_work::fetch(ctx, host, name, &sha)?;
+        let kept = HostWork::load(&ctx.root.path, &host.name)?;
+        let mut worker = host_work::worker(ctx, host, &row, &kept);
+        worker.work.commit_sha = Some(sha.clone());
+        if ctx.repo.has_several_bases(&ctx.repo.base(), &sha)? {
+            return Err(several_bases(&worker.name, &ctx.repo.branch));
+        }
+        let from = commands::fork(ctx, &sha)?;
+        let shown = worker.work.shown_sha.as_ref().and_then(|shown| Some((commands::fork(ctx, shown).ok()?, shown)));
+        let shown = shown.as_ref().map(|(from, shown)| (from.as_str(), shown.as_str()));
+        let summary = summary(ctx, &worker, &from, &sha, shown)?;
+        if !ctx.is_dry {
+            host_work::pin(ctx, host, name, SeenWork { sha: sha.clone(), patch: ctx.repo.work_digest(&sha)? })?;
+        }
+        review::Reviewed { worker, from, sha, summary, comments: Some(said["comments"].clone()) }
+    };
+    review::show(ctx, &reviewed, args.interface).map(|()| Exit::Done)
+}
+
+/// Lands the work on the source as that of a local worker, and tells the host.
+pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exit> {
+    let (host, there) = (&line.host, line.worker()?);
+    let name = name_of(host, there);
+    if args.merged || args.push || args.land.is_some() {
+        return Err(Failure::usage("the work of a host's worker lands as one commit of the source, and is not pushed")
+            .hint("leave `--merged`, `--push` and `--land` out"));
+    }
+    let row = host_work::row(ctx, host, there)?;
+    let read =
+        || Ok::<Worker, Failure>(host_work::worker(ctx, host, &row, &HostWork::load(&ctx.root.path, &host.name)?));
+    let worker = read()?;
+    let asked = accept::see_unreviewed(ctx, args, &worker)?;
+    if ctx.is_dry {
+        require_review(&worker)?;
+        let would = format!("fetch the work of {name}, and put it on {} as one commit", ctx.repo.branch);
+        return Ok(commands::show(ctx.ui, accept::answer(&name, "accepted", "", &ctx.repo.branch), &[would]));
+    }
+    let lock = hosts::lock(&ctx.root.path, &host.name)?;
+    let finished = host_work::finish_open(ctx, host)?;
+    if let Some(new) = finished.get(&name) {
+        return Ok(accept::print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
+    }
+    // Somebody may have landed it meanwhile.
+    let row = host_work::row(ctx, host, there)?;
+    let mut worker = host_work::worker(ctx, host, &row, &HostWork::load(&ctx.root.path, &host.name)?);
+    if let Task::Rebasing { pre_sha, .. } = &worker.task {
+        return Ok(accept::print_answer(ctx, &worker, pre_sha, &Landed::Rebasing(Vec::new())));
+    }
+    if asked.is_some() && worker.work.commit_sha != asked {
+        return Err(accept::changed_meanwhile(&name));
+    }
+    let sha = require_review(&worker)?.to_owned();
+    host_work::fetch(ctx, host, there, &sha)?;
+    host_work::carry_over(ctx, &mut worker)?;
+    check_there(ctx, host, there, &worker, args)?;
+    let _own = ctx.lock(&name)?;
+    let landed = land::while_parent_rests(ctx, &worker, args.force, || publish_work(ctx, &worker, args))?;
+    let new = match &landed {
+        Landed::Accepted(new) | Landed::NothingToMerge(new) => new,
+        Landed::Rebasing(_) => {
+            let files = resolve_there(ctx, host, (there, &sha), args.force)?;
+            return Ok(accept::print_answer(ctx, &worker, &sha, &Landed::Rebasing(files)));
+        }
+    };
+    // It has landed; what is not done now is done by the next command to the host, or by `up`.
+    if let Err(failure) = host_work::tell_landed(ctx, host, there, (&sha, new)) {
+        ctx.ui.warn(format!("{name} has landed, and {} does not know it yet: {failure}", host.name));
+    }
+    drop(lock);
+    Ok(accept::print_answer(ctx, &worker, &sha, &landed))
+}
+
+/// Sees that the host has found the work good, where `config.toml` here asks for a check.
+fn check_there(ctx: &Context<'_>, host: &Host, there: &str, worker: &Worker, args: &accept::Args) -> Result<()> {
+    if check::command(&ctx.root).is_none() {
+        return Ok(());
+    }
+    if args.no_check {
+        ctx.ui.note(format!("the work of {} lands without its check", worker.name));
+        return Ok(());
+    }
+    match record(worker).is_some_and(|check| check.ok) {
+        true => Ok(()),
+        false => ssh_to(ctx, host).ask(&["check", there], ssh::LONG).map(drop),
+    }
+}
+
+/// Plans and publishes, once more if the branch moves meanwhile.
+fn publish_work(ctx: &Context<'_>, worker: &Worker, args: &accept::Args) -> Result<Landed> {
+    let _publishing = ctx.lock_root(RootLock::Publish)?;
+    for _ in 0..3 {
+        let base = ctx.repo.fetched(&ctx.source())?;
+        let sha = require_review(worker)?;
+        let worktree = WorktreeFacts {
+            branch: Some(worker.branch.clone()),
+            head: Some(sha.to_owned()),
+            ..WorktreeFacts::default()
+        };
+        let work = Some(WorkFacts::read(&ctx.repo, worker, &base, sha.to_owned())?);
+        let plan =
+            plan_accept(&Standing { worker: worker.clone(), base, worktree, work }, &ctx.repo.branch, args.force)?;
+        land::tell_unreviewed(ctx, &plan);
+        match &plan.landing {
+            Landing::Commit { tree } => {
+                let new = publish::commit(ctx, worker, &plan, tree, args.message.as_deref())?;
+                if publish::publish(&ctx.repo, &ctx.source(), &plan, &new)? {
+                    return Ok(Landed::Accepted(new));
+                }
+            }
+            Landing::Nothing => {
+                publish::write_journal(&ctx.repo, &plan, &plan.base)?;
+                return Ok(Landed::NothingToMerge(plan.base));
+            }
+            _ => return Ok(Landed::Rebasing(Vec::new())),
+        }
+    }
+    Err(failure::NOT_PUBLISHED
+        .failure(format!("the branch {} of the source changes all the time", ctx.repo.branch))
+        .hint("run the same command again"))
+}
+
+/// Lets the host ask its worker to resolve the conflicts with the branch as it is here. Returns the files.
+fn resolve_there(ctx: &Context<'_>, host: &Host, (there, sha): (&str, &str), is_forced: bool) -> Result<Vec<String>> {
+    host_work::push_base(ctx, host)?;
+    let words: &[&str] = if is_forced { &["rebase", there, "--force"] } else { &["rebase", there] };
+    let said = ssh_to(ctx, host).ask(words, ssh::LONG)?;
+    match said["outcome"].as_str() {
+        Some("rebasing") => ctx.repo.conflicting_files(&ctx.repo.require_base()?, sha),
+        _ => Err(failure::MOVED
+            .failure(format!("{} was rebased and merges now", name_of(host, there)))
+            .hint("run the same command again")),
+    }
+}

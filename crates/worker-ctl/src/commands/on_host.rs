@@ -1,0 +1,386 @@
+//! A command about a host's workers is the host's own command: the same words are said there, and its answer is passed on.
+//! Texts and files are read here and go over stdin.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::Value;
+use shopfloor_core::args::flag_duration;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::proc::Status;
+use shopfloor_core::text::{printable, printable_lines};
+
+use crate::apply::host_status::{self, named};
+use crate::apply::host_work::{self, name_of, ssh_to};
+use crate::context::Context;
+use crate::failure;
+use crate::hosts::{self, Host};
+use crate::ssh;
+
+/// The commands that a host carries out.
+const THERE: [&str; 23] = [
+    "add", "up", "resume", "down", "status", "start", "queue", "check", "clashes", "cost", "login", "message",
+    "answer", "attach", "peek", "wait", "reject", "comment", "rebase", "doctor", "reset", "patrol", "events",
+];
+
+/// What this machine has to say of where and how, and not the host.
+const OURS: [&str; 5] = ["root", "host", "dirs", "color", "source"];
+
+/// The commands before which a host has to know what has landed.
+const ON_BASE: [&str; 7] = ["add", "up", "resume", "start", "queue", "rebase", "reset"];
+
+/// How long one question of `wait` lasts, so that a cut line costs no more than that.
+const SLICE: Duration = Duration::from_secs(20);
+
+/// A command line for a host.
+pub struct Line {
+    pub host: Host,
+    command: String,
+    words: Vec<OsString>,
+    /// The workers, as the host calls them.
+    pub workers: Vec<String>,
+    input: Vec<u8>,
+    matches: ArgMatches,
+}
+
+/// Whether a command line may be for a host.
+pub fn may_be(env: &Env, named: Option<&str>) -> bool {
+    let has_colon = |arg: &OsString| arg.as_encoded_bytes().contains(&b':');
+    named.is_some() || env.args.iter().skip(1).any(has_colon)
+}
+
+/// What stands for a file with one text.
+const ONE_TASK: &str = "--task=-";
+
+/// What an argument is, in the order in which they are read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Worker,
+    File,
+    Text,
+    Word,
+}
+
+fn part(command: &str, id: &str, matches: &ArgMatches) -> Part {
+    let has = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    match (command, id) {
+        ("start", "worker" | "files") if has("queue") => Part::File,
+        ("start", "task_file") | ("reject", "comments") => Part::File,
+        ("message", "message") | ("start", "task") | ("reject", "second") | ("comment", "text") => Part::Text,
+        ("reject", "first") if has("second") || has("comments") || has("edit") || has("from_request") => Part::Worker,
+        ("reject", "first") => Part::Text,
+        ("start", "resume") | (_, "worker" | "workers" | "names" | "name" | "named_worker") => Part::Worker,
+        _ => Part::Word,
+    }
+}
+
+impl Line {
+    /// Reads the command line of this process. None if it names no host. Exit 2 for workers of several machines.
+    pub fn read(ctx: &Context<'_>, mut command: Command, named: Option<&str>) -> Result<Option<Line>> {
+        command.build();
+        let matches = command.clone().try_get_matches_from(&ctx.env.args);
+        let matches = matches.map_err(|e| Failure::usage(e.to_string()))?;
+        let Some((name, of_command)) = matches.subcommand() else { return Ok(None) };
+        let Some(found) = command.find_subcommand(name) else { return Ok(None) };
+        let on = |host: Option<&str>| Reading {
+            host: host.map(str::to_owned),
+            is_named: host.is_some(),
+            ..Reading::default()
+        };
+        let mut reading = on(named);
+        reading.command(ctx, (name, found), of_command)?;
+        if reading.host.is_none() && reading.workers.is_empty() && ["reject", "accept"].contains(&name) {
+            let last = ctx.state()?.last_reviewed.unwrap_or_default();
+            let Some((host, worker)) = hosts::split(&last) else { return Ok(None) };
+            reading = on(Some(host));
+            reading.command(ctx, (name, found), of_command)?;
+            reading.workers = vec![worker.to_owned()];
+            let place = reading.words.iter().position(|word| word == "--").map_or(reading.words.len(), |at| at + 1);
+            reading.words.insert(place, worker.into());
+        }
+        let Some(host) = reading.host else { return Ok(None) };
+        let host = ctx.root.host(&host)?;
+        if !THERE.contains(&name) && !["nuke", "review", "accept"].contains(&name) {
+            return Err(Failure::usage(format!("`{name}` is not for a host"))
+                .hint("leave `--host` out, or log in there and run it"));
+        }
+        let Reading { words, workers, input, .. } = reading;
+        let matches = of_command.clone();
+        Ok(Some(Line { host, command: name.into(), words, workers, input: input.unwrap_or_default(), matches }))
+    }
+
+    fn has(&self, id: &str) -> bool {
+        self.matches.try_get_one::<bool>(id).ok().flatten().copied().unwrap_or(false)
+    }
+
+    /// The one worker that it names.
+    pub fn worker(&self) -> Result<&str> {
+        match &self.workers[..] {
+            [one] => Ok(one),
+            _ => Err(Failure::usage(format!("name one worker of {}", self.host.name))
+                .hint(format!("`worker-ctl status --host {}` lists them", self.host.name))),
+        }
+    }
+
+    /// Runs the command on the host.
+    pub fn run(mut self, ctx: &Context<'_>) -> Result<Exit> {
+        let refuse =
+            |what: &str| Err(Failure::usage(format!("{what} cannot be done over ssh")).hint("do it on the host"));
+        match self.command.as_str() {
+            "events" if self.has("follow") => return refuse("`events --follow`"),
+            "status" if self.has("watch") => return refuse("`status --watch`"),
+            "reject" if self.has("edit") || self.has("from_request") => return refuse("this `reject`"),
+            "add" if self.matches.contains_id("worktree") => return refuse("`add --worktree`"),
+            "attach" | "login" if !ctx.is_dry => return self.on_terminal(ctx),
+            "wait" => return self.wait(ctx),
+            // It would hold the line for as long as it runs.
+            "up" if self.workers.is_empty() && !self.has("detach") => self.words.push("--detach".into()),
+            _ => {}
+        }
+        if ON_BASE.contains(&self.command.as_str()) && !ctx.is_dry {
+            host_work::sync(ctx, &self.host)?;
+        }
+        let exit = self.pass_on(ctx, &self.words)?;
+        // Who is there is known then, should the host not answer later.
+        if ["add", "start", "nuke"].contains(&self.command.as_str()) && exit == Exit::Done && !ctx.is_dry {
+            host_status::ask_one(ctx, &self.host);
+        }
+        Ok(exit)
+    }
+
+    /// Runs it there, and prints what it says.
+    fn pass_on(&self, ctx: &Context<'_>, words: &[OsString]) -> Result<Exit> {
+        let ssh = ssh_to(ctx, &self.host);
+        let output = ssh.run(&ssh.tool(words), self.input.clone(), ssh::LONG)?;
+        self.print(ctx, &output.stdout);
+        for line in String::from_utf8_lossy(&output.stderr).lines() {
+            ctx.ui.relay(&self.renamed(line));
+        }
+        Ok(exit_of(output.status))
+    }
+
+    fn print(&self, ctx: &Context<'_>, stdout: &[u8]) {
+        if !ctx.ui.is_json() {
+            let text = printable_lines(stdout, self.has("ansi"));
+            for line in text.split_inclusive(|byte| *byte == b'\n') {
+                let name = self.workers.iter().find(|name| line.trim_ascii_end() == name.as_bytes());
+                match name.filter(|_| self.command != "peek") {
+                    Some(name) => ctx.ui.line(name_of(&self.host, name)),
+                    None if self.command == "add" && line.starts_with(b"/") => {
+                        ctx.ui.answer(&[self.host.name.as_bytes(), b":", line].concat());
+                    }
+                    None => ctx.ui.answer(line),
+                }
+            }
+            return;
+        }
+        for line in stdout.split(|byte| *byte == b'\n') {
+            // A shell there may say something first.
+            let Some(mut answer) = serde_json::from_slice::<Value>(line).ok().filter(Value::is_object) else {
+                continue;
+            };
+            if let Some(error) = answer.get_mut("error") {
+                let text = error["message"].as_str().map(|text| self.renamed(text));
+                error["message"] = text.into();
+                for hint in error.get_mut("hints").and_then(Value::as_array_mut).into_iter().flatten() {
+                    *hint = hint.as_str().map(|hint| self.renamed(hint)).into();
+                }
+            }
+            ctx.ui.json(&named(&self.host, answer));
+        }
+    }
+
+    /// What the host says, with the workers' names as they are here: in commands, and as the first word.
+    fn renamed(&self, text: &str) -> String {
+        let named = |word: &str| match self.workers.iter().any(|name| name == word) {
+            true => name_of(&self.host, word),
+            false => word.to_owned(),
+        };
+        let heads = ["worker-ctl: ", "error: ", "warning: ", "  ", "hint: "];
+        let rest = heads.iter().fold(text, |rest, head| rest.strip_prefix(head).unwrap_or(rest));
+        let all = |part: &str, most: usize| {
+            let words = part.split(' ').enumerate();
+            words.map(|(n, word)| if n < most { named(word) } else { word.to_owned() }).collect::<Vec<_>>().join(" ")
+        };
+        let parts = rest.split('`').enumerate().map(|(n, part)| match n {
+            0 => all(part, 1),
+            n => all(part, if n % 2 == 1 { usize::MAX } else { 0 }),
+        });
+        text[..text.len() - rest.len()].to_owned() + &parts.collect::<Vec<_>>().join("`")
+    }
+
+    /// Gives the command the person's terminal.
+    fn on_terminal(&self, ctx: &Context<'_>) -> Result<Exit> {
+        let ssh = ssh_to(ctx, &self.host);
+        Ok(exit_of(ssh.cmd(&["-t"], &ssh.tool(&self.words))?.foreground()?))
+    }
+
+    /// Asks again and again, so that a line that is cut costs nothing.
+    fn wait(&self, ctx: &Context<'_>) -> Result<Exit> {
+        let given = self.matches.get_one::<String>("timeout").cloned();
+        let states = self.matches.get_many::<String>("states").into_iter().flatten();
+        let is_for_you = states.clone().any(|state| state == "you");
+        let limit = given.or((!is_for_you).then(|| "300s".to_owned()));
+        let limit = limit.map(|text| Ok((flag_duration("--timeout", &text)?, text))).transpose()?;
+        let (start, mut is_cut) = (Instant::now(), false);
+        loop {
+            let left = limit.as_ref().map_or(SLICE, |(limit, _)| limit.saturating_sub(start.elapsed()).min(SLICE));
+            let own = |word: &&OsString| !word.as_encoded_bytes().starts_with(b"--timeout");
+            let mut words: Vec<OsString> = self.words.iter().filter(own).cloned().collect();
+            words.insert(1, format!("--timeout={}ms", left.as_millis().max(1)).into());
+            let ssh = ssh_to(ctx, &self.host);
+            match ssh.run(&ssh.tool(&words), Vec::new(), SLICE * 3) {
+                Ok(output) if output.status.code() != 124 => {
+                    self.print(ctx, &output.stdout);
+                    let lines = String::from_utf8_lossy(&output.stderr).into_owned();
+                    lines.lines().for_each(|line| ctx.ui.relay(&self.renamed(line)));
+                    return Ok(exit_of(output.status));
+                }
+                Ok(_) => is_cut = false,
+                Err(cut) if failure::UNREACHABLE.is_kind_of(&cut) => {
+                    if !std::mem::replace(&mut is_cut, true) {
+                        ctx.ui.note(&cut.message);
+                    }
+                    shopfloor_core::proc::check_interrupt()?;
+                    std::thread::sleep(Duration::from_secs(1));
+                }
+                Err(other) => return Err(other),
+            }
+            if let Some((_, text)) = limit.as_ref().filter(|(limit, _)| start.elapsed() >= *limit) {
+                let states: Vec<&str> = states.clone().map(String::as_str).collect();
+                let names: Vec<String> = self.workers.iter().map(|name| name_of(&self.host, name)).collect();
+                return Err(failure::TIMEOUT
+                    .failure(format!("{} did not become {} within {text}", names.join(", "), states.join(" or ")))
+                    .hint("`worker-ctl status` shows the state of each worker"));
+            }
+        }
+    }
+}
+
+fn exit_of(status: Status) -> Exit {
+    match status {
+        Status::Exited(0) => Exit::Done,
+        Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
+        Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
+    }
+}
+
+/// What has been read of a command line.
+#[derive(Default)]
+struct Reading {
+    host: Option<String>,
+    is_named: bool,
+    words: Vec<OsString>,
+    workers: Vec<String>,
+    input: Option<Vec<u8>>,
+}
+
+impl Reading {
+    fn command(&mut self, ctx: &Context<'_>, (name, command): (&str, &Command), matches: &ArgMatches) -> Result<()> {
+        self.words.push(name.into());
+        let given = |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+        let all = command.get_arguments().filter(given).filter(|arg| !OURS.contains(&arg.get_id().as_str()));
+        let mut all: Vec<(Part, &Arg)> = all.map(|arg| (part(name, arg.get_id().as_str(), matches), arg)).collect();
+        // Whose it is says where it goes, and a file goes before a text to stdin.
+        all.sort_by_key(|(part, _)| *part);
+        let mut placed = Vec::new();
+        for (part, arg) in all {
+            let long = arg.get_long().unwrap_or_default();
+            if matches!(arg.get_action(), ArgAction::SetTrue) {
+                self.words.push(format!("--{long}").into());
+                continue;
+            }
+            for value in matches.get_raw(arg.get_id().as_str()).into_iter().flatten() {
+                let value = match part {
+                    Part::Worker => self.worker(value)?,
+                    Part::File => self.file(ctx, value)?,
+                    Part::Text => self.text(ctx, value)?,
+                    Part::Word => value.to_owned(),
+                };
+                match arg.get_index() {
+                    // A file with one task is a text there.
+                    Some(_) if value == ONE_TASK => self.words.push(value),
+                    Some(index) => placed.push((index, value)),
+                    None if value == ONE_TASK => self.words.push(format!("--{long}=-").into()),
+                    None => self.words.push([OsString::from(format!("--{long}=")), value].into_iter().collect()),
+                }
+            }
+        }
+        if let Some((inner, of_inner)) = matches.subcommand()
+            && let Some(found) = command.find_subcommand(inner)
+        {
+            return self.command(ctx, (inner, found), of_inner);
+        }
+        placed.sort_by_key(|(index, _)| *index);
+        if !placed.is_empty() {
+            self.words.push("--".into());
+            self.words.extend(placed.into_iter().map(|(_, value)| value));
+        }
+        Ok(())
+    }
+
+    /// A worker's name as the host has it.
+    fn worker(&mut self, value: &OsStr) -> Result<OsString> {
+        let text = value.to_string_lossy();
+        let (host, name) = match hosts::split(&text) {
+            Some((host, name)) => (Some(host), name),
+            None => (None, &*text),
+        };
+        let is_first = self.workers.is_empty() && !self.is_named;
+        match (&self.host, host) {
+            (None, Some(host)) if is_first => self.host = Some(host.to_owned()),
+            (Some(known), Some(host)) if known == host => {}
+            (Some(_), None) if self.is_named => {}
+            (None, None) => {}
+            _ => {
+                return Err(Failure::usage("these workers are not all on one machine")
+                    .hint("run the command once for each machine"));
+            }
+        }
+        if self.host.is_some() {
+            crate::worker::checked_name(name)?;
+        }
+        self.workers.push(name.to_owned());
+        Ok(name.into())
+    }
+
+    /// A text, which goes to the host's stdin unless something else does.
+    fn text(&mut self, ctx: &Context<'_>, value: &OsStr) -> Result<OsString> {
+        if self.host.is_none() {
+            return Ok(value.to_owned());
+        }
+        match (value == "-", &self.input) {
+            (true, Some(_)) => Err(Failure::usage("only one thing can be on stdin").hint("put one of them in a file")),
+            (true, None) => ctx.ui.input().map(|input| self.input = Some(input)).map(|()| "-".into()),
+            (false, Some(_)) => Ok(value.to_owned()),
+            (false, None) => {
+                self.input = Some(value.as_encoded_bytes().to_vec());
+                Ok("-".into())
+            }
+        }
+    }
+
+    /// Reads a file for the host's stdin.
+    fn file(&mut self, ctx: &Context<'_>, value: &OsStr) -> Result<OsString> {
+        if self.host.is_none() {
+            return Ok(value.to_owned());
+        }
+        if self.input.is_some() {
+            return Err(Failure::usage("one file at a time goes to a host").hint("run the command once for each"));
+        }
+        let path = Path::new(value);
+        let text = if value == "-" { Some(ctx.ui.input()?) } else { fs::read(&ctx.env.cwd.join(path))? };
+        let text = text.ok_or_else(|| {
+            Failure::malformed(format!("the file {} does not exist", printable(&path.display().to_string())))
+                .hint("name a file that exists")
+        })?;
+        self.input = Some(text);
+        let is_one = value != "-" && path.extension().is_none_or(|end| end != "jsonl");
+        Ok(if is_one { ONE_TASK.into() } else { "-".into() })
+    }
+}

@@ -1,0 +1,145 @@
+//! The hosts of a root: other machines that have a root of their own for the same repository, which this one, their hub,
+//! asks over ssh. What is kept of each lies in `hosts/` of the root.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
+use shopfloor_core::text::nearest;
+
+use crate::root::WorkerRoot;
+use crate::settings::HostTable;
+use crate::worker::checked_name;
+
+/// A host with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    pub name: String,
+    pub table: HostTable,
+}
+
+/// The host and the name there of a worker that is called `HOST:NAME`.
+pub fn split(worker: &str) -> Option<(&str, &str)> {
+    worker.split_once(':')
+}
+
+/// What a worker is called in the name of a ref, which has no colon. No worker's name has this sign.
+pub fn ref_name(worker: &str) -> String {
+    worker.replace(':', "+")
+}
+
+impl WorkerRoot {
+    /// All hosts.
+    pub fn hosts(&self) -> impl Iterator<Item = Host> {
+        self.config.hosts.iter().map(|(name, table)| Host { name: name.clone(), table: table.clone() })
+    }
+
+    /// The host of this name. Exit 2 if there is none.
+    pub fn host(&self, name: &str) -> Result<Host> {
+        self.hosts().find(|host| host.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.config.hosts.keys().map(String::as_str).collect();
+            Failure::usage(format!("no host is called `{name}`"))
+                .details(nearest(name, &known).map(|near| format!("tip: did you mean `{near}`?")))
+                .hint("`worker-ctl host list` lists the hosts; `worker-ctl host add NAME --ssh DEST` adds one")
+        })
+    }
+}
+
+/// The directory of what is kept of hosts.
+pub fn dir(root: &Path) -> PathBuf {
+    root.join("hosts")
+}
+
+/// The lock that is held while a host is told what it must do in order: what has landed, and where the branch is.
+pub fn lock(root: &Path, host: &str) -> Result<Lock> {
+    fs::create_private_dir(&dir(root))?;
+    Lock::take(&dir(root).join(format!("{host}.lock")))
+}
+
+/// What a host said last: `hosts/NAME.json`. Whoever asks replaces it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LastSaid {
+    pub v: u64,
+    /// When it answered.
+    pub at_unix: Option<i64>,
+    /// Since when it does not.
+    pub unreachable_since_unix: Option<i64>,
+    /// Its workers, as its `status --json` has them. Their names are checked.
+    pub workers: Vec<Value>,
+}
+
+impl LastSaid {
+    /// Reads it. A file that cannot be read counts as none.
+    pub fn load(root: &Path, host: &str) -> LastSaid {
+        let text = fs::read_no_follow(&dir(root).join(format!("{host}.json"))).ok().flatten().unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    pub fn keep(&self, root: &Path, host: &str) -> Result<()> {
+        write(root, &format!("{host}.json"), &LastSaid { v: 1, ..self.clone() })
+    }
+
+    /// With the workers of an answer, of which those with an odd name are left out.
+    pub fn answered(answer: &Value, now: i64) -> LastSaid {
+        let rows = answer["workers"].as_array().into_iter().flatten();
+        let is_good = |row: &&Value| row["name"].as_str().is_some_and(|name| checked_name(name).is_ok());
+        LastSaid {
+            v: 1,
+            at_unix: Some(now),
+            unreachable_since_unix: None,
+            workers: rows.filter(is_good).cloned().collect(),
+        }
+    }
+}
+
+/// What a person has reviewed of the work of a host's workers, and where the host's branch is: `hosts/NAME.work.json`. It is
+/// written under the host's lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostWork {
+    pub v: u64,
+    /// The default branch's commit that the host has.
+    pub pushed: Option<String>,
+    pub reviews: BTreeMap<String, SeenWork>,
+}
+
+/// Some work that a person has reviewed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenWork {
+    pub sha: String,
+    /// Its digest, which does not depend on the commit that it sits on.
+    pub patch: String,
+}
+
+impl HostWork {
+    /// Exit 4 if the file cannot be read: without it, work counts as never reviewed.
+    pub fn load(root: &Path, host: &str) -> Result<HostWork> {
+        let path = dir(root).join(format!("{host}.work.json"));
+        let Some(text) = fs::read_no_follow(&path)? else { return Ok(HostWork::default()) };
+        serde_json::from_slice(&text).map_err(|e| {
+            Failure::failed(format!("{} cannot be read", path.display()))
+                .because(e)
+                .hint("move it away, and review the work of that host again")
+        })
+    }
+
+    pub fn keep(&self, root: &Path, host: &str) -> Result<()> {
+        write(root, &format!("{host}.work.json"), &HostWork { v: 1, ..self.clone() })
+    }
+}
+
+fn write(root: &Path, name: &str, value: &impl Serialize) -> Result<()> {
+    fs::create_private_dir(&dir(root))?;
+    let text = serde_json::to_vec(value).map_err(|e| Failure::failed(format!("cannot write {name}")).because(e))?;
+    fs::replace(&dir(root).join(name), &text, Some(fs::PRIVATE))
+}
+
+/// Forgets what was kept of a host.
+pub fn forget(root: &Path, host: &str) -> Result<()> {
+    [".json", ".work.json", ".lock"].iter().try_for_each(|end| fs::remove(&dir(root).join(format!("{host}{end}"))))
+}

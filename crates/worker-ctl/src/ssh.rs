@@ -1,0 +1,154 @@
+//! Asks the worker-ctl of a host over ssh. ssh's own configuration and host keys decide who is who.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::proc::{self, Cmd, Output};
+use shopfloor_core::text::{printable, shell_word};
+
+use crate::failure;
+use crate::hosts::{self, Host};
+use crate::layout::TOOL;
+
+/// How many bytes of an answer are read.
+const MOST: usize = 16 << 20;
+
+/// How long a command there may take. A line that is dead is noticed much earlier.
+pub const LONG: Duration = Duration::from_secs(900);
+
+/// How long a host may take to say how its workers are.
+pub const SHORT: Duration = Duration::from_secs(2);
+
+/// What a connection is like: nobody is asked for anything, nothing of ours can be used from there, and a dead line ends.
+const OPTIONS: [&str; 7] = [
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=3",
+    "ClearAllForwardings=yes",
+    "ForwardAgent=no",
+    "PermitLocalCommand=no",
+];
+
+/// The longest path for the socket of a connection that others use too, to which ssh appends while it makes it.
+const LONGEST_SOCKET: usize = 85;
+
+/// Runs its words in the shell of a host, where programs of a person's own may not be on the PATH of a command.
+const RUN: &str = r#"PATH="$PATH:$HOME/.local/bin"; export PATH; exec "$@""#;
+
+/// ssh to a host, from a root.
+#[derive(Clone, Copy, Debug)]
+pub struct Ssh<'a> {
+    pub env: &'a Env,
+    pub root: &'a Path,
+    pub host: &'a Host,
+}
+
+/// The text of a command for the shell there, whichever that is.
+fn remote(words: &[OsString]) -> String {
+    let words = [OsString::from("sh"), "-c".into(), RUN.into(), "sh".into()].into_iter().chain(words.iter().cloned());
+    words.map(|word| shell_word(Path::new(&word))).collect::<Vec<_>>().join(" ")
+}
+
+impl Ssh<'_> {
+    /// The words of ssh up to the command there.
+    fn words(&self, options: &[&str]) -> Result<Vec<OsString>> {
+        let ssh = proc::find(self.env, "ssh").ok_or_else(|| {
+            Failure::failed("ssh is not on the PATH").hint("install the client of OpenSSH, and run the command again")
+        })?;
+        let mut words = vec![ssh.into_os_string()];
+        let mut own: Vec<String> = OPTIONS.map(str::to_owned).to_vec();
+        let socket = hosts::dir(self.root).join(format!("{}.ssh", self.host.name));
+        if socket.as_os_str().len() <= LONGEST_SOCKET {
+            fs::create_private_dir(&hosts::dir(self.root))?;
+            let path = socket.to_string_lossy().replace('%', "%%");
+            own.extend(["ControlMaster=auto".into(), "ControlPersist=60".into(), format!("ControlPath=\"{path}\"")]);
+        }
+        words.extend(own.into_iter().flat_map(|option| ["-o".into(), option.into()]));
+        words.extend(options.iter().map(OsString::from));
+        words.extend(["--".into(), OsString::from(&self.host.table.ssh)]);
+        Ok(words)
+    }
+
+    /// A command there, on whose stdin is nothing.
+    pub fn cmd(&self, options: &[&str], words: &[OsString]) -> Result<Cmd> {
+        let ssh = self.words(options)?;
+        Ok(Cmd::new(Path::new(&ssh[0]), self.env).args(ssh[1..].iter().cloned()).arg(remote(words)))
+    }
+
+    /// The words of worker-ctl there, in its root.
+    pub fn tool(&self, words: &[OsString]) -> Vec<OsString> {
+        let first = [TOOL.into(), format!("--root={}", self.host.table.root).into()];
+        first.into_iter().chain(words.iter().cloned()).collect()
+    }
+
+    /// What the variable GIT_SSH_COMMAND has to be, so that git reaches the host, whatever host it names.
+    pub fn for_git(&self) -> Result<String> {
+        let words = self.words(&["-T"])?;
+        let words: Vec<String> = words.iter().map(|word| shell_word(Path::new(word))).collect();
+        Ok(format!("reach() {{ shift; {} \"$@\"; }}; reach", words.join(" ")))
+    }
+
+    /// Runs a command there to its end. Exit 4, kind `unreachable`, if the host does not answer.
+    pub fn run(&self, words: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Output> {
+        fs::create_private_dir(&hosts::dir(self.root))?;
+        let (errors, mut said) = fs::scratch(&hosts::dir(self.root))?;
+        let cmd = self.cmd(&["-T"], words)?.input(input).error_file(errors);
+        let ended = cmd.capture_within(fs::scratch(&hosts::dir(self.root))?, limit, MOST)?;
+        let stderr = fs::read_tail(&said, 1 << 20).unwrap_or_default();
+        let _ = &mut said;
+        let lines = || String::from_utf8_lossy(&stderr).lines().map(printable).collect::<Vec<_>>();
+        match ended {
+            Some(output) if output.status.code() == 255 => Err(self.unreachable(lines())),
+            Some(output) => Ok(Output { stderr, ..output }),
+            None => Err(self.unreachable([format!("no answer within {} s, or one that is too long", limit.as_secs())])),
+        }
+    }
+
+    /// The failure of a host that does not answer.
+    fn unreachable(&self, why: impl IntoIterator<Item = String>) -> Failure {
+        let Host { name, table } = self.host;
+        failure::UNREACHABLE
+            .failure(format!("the host {name} does not answer"))
+            .details(why.into_iter().filter(|line| !line.trim().is_empty()).map(|line| format!("  {line}")))
+            .hint(format!("see whether ssh gets there: `ssh {}`", shell_word(Path::new(&table.ssh))))
+    }
+
+    /// Asks worker-ctl there for one document. A failure there is one here, with the same words.
+    pub fn ask(&self, words: &[&str], limit: Duration) -> Result<Value> {
+        let words: Vec<OsString> = words.iter().copied().chain(["--json"]).map(OsString::from).collect();
+        self.ask_with(&self.tool(&words), Vec::new(), limit)
+    }
+
+    /// The same of any command that answers so.
+    pub fn ask_with(&self, words: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Value> {
+        let output = self.run(words, input, limit)?;
+        let host = &self.host.name;
+        let answers = output.stdout.split(|byte| *byte == b'\n');
+        // A shell there may have said something first.
+        let answer = answers.filter_map(|line| serde_json::from_slice::<Value>(line).ok()).find(Value::is_object);
+        if let Some(error) = answer.as_ref().and_then(|answer| answer.get("error")) {
+            let text = |value: &Value| value.as_str().unwrap_or_default().lines().map(printable).collect::<Vec<_>>();
+            let lines = text(&error["message"]);
+            let message = format!("{host}: {}", lines.first().map_or("failed", String::as_str));
+            let failed = failure::there(output.status.code(), message).details(lines.into_iter().skip(1));
+            let hints = error["hints"].as_array().into_iter().flatten().flat_map(text);
+            return Err(hints.fold(failed, Failure::hint));
+        }
+        match answer.filter(|_| output.status.code() <= 1) {
+            Some(answer) => Ok(answer),
+            None => Err(failure::there(4, format!("{host}: worker-ctl there gave no answer ({})", output.status))
+                .details(
+                    String::from_utf8_lossy(&output.stderr)
+                        .lines()
+                        .take(20)
+                        .map(|line| format!("  {}", printable(line))),
+                )),
+        }
+    }
+}

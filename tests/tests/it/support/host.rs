@@ -1,0 +1,167 @@
+//! Hosts: a real sshd on the loopback interface with keys of its own, and a home for each.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::support::floor::Floor;
+use crate::support::output::Output;
+use crate::support::world::{Repo, TOOLS, World, built, skip, wait_for};
+
+/// Where Debian and others have the server.
+const SSHD: [&str; 3] = ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/usr/bin/sshd"];
+
+/// A machine that ssh calls by this name.
+pub struct Machine<'w> {
+    pub home: Repo<'w>,
+    name: String,
+    server: Child,
+}
+
+/// Whether there is an sshd. If not, this reports the test as skipped, and the test returns.
+#[must_use]
+pub fn needs_sshd() -> bool {
+    sshd().is_some() || skip("openssh-server")
+}
+
+fn sshd() -> Option<&'static Path> {
+    SSHD.into_iter().map(Path::new).find(|path| path.is_file())
+}
+
+/// Makes a key without a passphrase, and returns its public half.
+fn key(w: &World, path: &Path) -> String {
+    let made = w.command("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path).status();
+    assert!(made.unwrap().success());
+    std::fs::read_to_string(path.with_extension("pub")).unwrap()
+}
+
+impl<'w> Machine<'w> {
+    /// Starts it, and lets ssh of this world know it.
+    pub fn new(w: &'w World, name: &str) -> Machine<'w> {
+        let home = w.at(w.path(name));
+        let bin = home.path.join(".local/bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        for tool in TOOLS {
+            std::os::unix::fs::symlink(built("tools"), bin.join(tool)).unwrap();
+        }
+        let (known, own) = (w.path("known_hosts"), w.path("id"));
+        if !own.exists() {
+            key(w, &own);
+            // OpenSSH asks the system where home is, and not `HOME`.
+            w.program("ssh", &format!("exec /usr/bin/ssh -F '{}' \"$@\"", w.path("ssh_config").display()));
+        }
+        std::fs::copy(own.with_extension("pub"), home.path.join("authorized")).unwrap();
+        let public = key(w, &home.path.join("hostkey"));
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let there = home.path.display();
+        home.write(
+            "sshd_config",
+            &format!(
+                "Port {port}\nListenAddress 127.0.0.1\nHostKey {there}/hostkey\nAuthorizedKeysFile {there}/authorized\n\
+                 PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\nSetEnv HOME={there}\n\
+                 MaxStartups 100\n"
+            ),
+        );
+        append(&known, &format!("[127.0.0.1]:{port} {public}"));
+        append(
+            &w.path("ssh_config"),
+            &format!(
+                "Host {name}\n HostName 127.0.0.1\n Port {port}\n IdentityFile {}\n IdentitiesOnly yes\n \
+                 UserKnownHostsFile {}\n StrictHostKeyChecking yes\n",
+                own.display(),
+                known.display()
+            ),
+        );
+        let server = serve(&home.path);
+        Machine { home, name: name.to_owned(), server }
+    }
+
+    /// The machine is gone from the network: its sshd with all connections, or only new ones are refused.
+    pub fn vanish(&mut self) {
+        self.signal_sessions("KILL");
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+
+    /// It is back.
+    pub fn come_back(&mut self) {
+        self.server = serve(&self.home.path);
+    }
+
+    /// Sends a signal to the sshd of each connection, and to what runs in them.
+    pub fn signal_sessions(&self, signal: &str) {
+        let found = self.home.sh(&format!("pgrep -P {}", self.server.id())).any_status();
+        for session in found.stdout.lines() {
+            let line = format!("kill -{signal} $(pgrep -P {session}) {session} 2>/dev/null; true");
+            self.home.sh(&line).exit(0);
+        }
+    }
+
+    /// Runs a command line there, as somebody who logs in.
+    #[track_caller]
+    pub fn sh(&self, line: &str) -> Output {
+        let line = format!("cd '{}' && PATH=$PATH:~/.local/bin && {line}", self.root().path.display());
+        self.home.run("ssh", &[&self.name, &line])
+    }
+
+    /// The root there.
+    pub fn root(&self) -> Repo<'w> {
+        self.home.world.at(self.home.path.join("workers/app"))
+    }
+
+    /// The commit of the default branch there.
+    pub fn tip(&self) -> String {
+        let bare = self.home.world.at(self.home.path.join("workers/app.git"));
+        bare.git(&["rev-parse", "refs/heads/main"]).trim_end().to_owned()
+    }
+
+    /// Replaces a program that ssh finds there by a shell script.
+    pub fn program(&self, name: &str, body: &str) {
+        let path = self.home.path.join(".local/bin").join(name);
+        let _ = std::fs::remove_file(&path);
+        self.home.write(&format!(".local/bin/{name}"), &format!("#!/bin/sh\n{body}\n"));
+        self.home.run("chmod", &["+x", path.to_str().unwrap()]).exit(0);
+    }
+}
+
+impl Drop for Machine<'_> {
+    fn drop(&mut self) {
+        self.signal_sessions("CONT");
+        let root = self.root();
+        if root.has("config.toml") {
+            let mut down = self.home.world.command(root.world.path("bin/worker-ctl"));
+            down.env("HOME", &self.home.path).args(["--root"]).arg(&root.path).args(["down", "--force"]);
+            let _ = down.current_dir(&root.path).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        }
+        self.vanish();
+    }
+}
+
+fn append(path: &PathBuf, text: &str) {
+    let before = std::fs::read_to_string(path).unwrap_or_default();
+    std::fs::write(path, before + text).unwrap();
+}
+
+/// Starts the sshd of a home, and waits until it listens.
+fn serve(home: &Path) -> Child {
+    // Root's own sshd wants this directory.
+    let _ = std::fs::create_dir("/run/sshd");
+    let mut command = Command::new(sshd().unwrap());
+    command.env_clear().args(["-D", "-e", "-f"]).arg(home.join("sshd_config"));
+    let server = command.stderr(std::fs::File::create(home.join("sshd.log")).unwrap()).spawn().unwrap();
+    let log = home.join("sshd.log");
+    wait_for(|| std::fs::read_to_string(&log).unwrap().contains("Server listening"));
+    server
+}
+
+/// A hub whose source names its author, with these hosts.
+pub fn hub<'w>(w: &'w World, names: &[&str]) -> (Floor<'w>, Vec<Machine<'w>>) {
+    let floor = Floor::new(w);
+    floor.app.git(&["config", "user.name", "Ada"]);
+    floor.app.git(&["config", "user.email", "ada@example.org"]);
+    let machines: Vec<Machine<'w>> = names.iter().map(|name| Machine::new(w, name)).collect();
+    for name in names {
+        floor.ctl(&["host", "add", name, "--ssh", name]).succeeds();
+    }
+    (floor, machines)
+}

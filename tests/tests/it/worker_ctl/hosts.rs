@@ -1,0 +1,246 @@
+//! worker-ctl: workers on other machines, over a real sshd, from task to landed commit.
+
+use serde_json::Value;
+
+use crate::support::floor::Floor;
+use crate::support::host::{Machine, hub, needs_sshd};
+use crate::support::worker::tip;
+use crate::support::world::{World, text, wait_for};
+
+/// A worker of a host, which is up.
+pub fn hire(floor: &Floor<'_>, id: &str) {
+    let (host, name) = id.split_once(':').unwrap();
+    floor.ctl(&["add", name, "--host", host]).succeeds();
+    floor.ctl(&["up", id]).succeeds();
+}
+
+/// Gives it a task, and waits until its commit needs review.
+pub fn work(floor: &Floor<'_>, id: &str, task: &str) {
+    floor.ctl(&["start", id, "--task", task]).succeeds();
+    floor.ctl(&["wait", id, "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
+}
+
+/// The row of a worker in `status --json`.
+pub fn row(floor: &Floor<'_>, id: &str) -> Value {
+    let all = floor.ctl(&["status", "--json"]).exit(0).json();
+    let found = all["workers"].as_array().unwrap().iter().find(|row| row["id"] == id);
+    found.unwrap_or_else(|| panic!("no {id} in {all}")).clone()
+}
+
+#[test]
+fn a_task_on_a_host_ends_as_one_commit_of_the_source() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big", "small"]);
+    assert_eq!(
+        floor.ctl(&["add", "eve", "--host", "big"]).exit(0).stdout.trim_end(),
+        format!("big:{}", machines[0].root().path.join(".worktrees/eve").display())
+    );
+    hire(&floor, "small:ada");
+    floor.ctl(&["up", "big:eve"]).succeeds();
+    // The same words, whatever is in the text.
+    let task = "COMMIT a.txt one Add 'a' $(x) `y`\nCOMMIT b.txt two Add b";
+    let given = floor.ctl(&["start", "big:eve", "--task", task, "--json"]).exit(0).json();
+    assert_eq!((&given["worker"], &given["name"], &given["host"]), (&"big:eve".into(), &"eve".into(), &"big".into()));
+    floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_err().out_has("big:eve\n");
+    let seen = row(&floor, "big:eve");
+    assert_eq!((text(&seen, "/host"), text(&seen, "/needs"), text(&seen, "/prompt")), ("big", "needs_review", task));
+    assert!(text(&seen, "/worktree").starts_with("big:/") && seen["unreachable_since_at"].is_null(), "{seen}");
+    let old = tip(&floor);
+    let shown = floor.ctl(&["review", "big:eve", "--interface", "git"]).exit(0);
+    shown.out_has("Worker: big:eve (scripted)\n").out_has("    Add 'a' $(x) `y`\n").out_has("+one\n").out_has("+two\n");
+    let json = floor.ctl(&["review", "big:eve", "--json"]).exit(0).json();
+    assert_eq!((text(&json, "/id"), text(&json, "/commit")), ("big:eve", text(&seen, "/commit")));
+    // Without a name, it is the one reviewed last.
+    let landed = floor.ctl(&["accept", "--json"]).exit(0).json();
+    assert_eq!((text(&landed, "/outcome"), text(&landed, "/worker")), ("accepted", "big:eve"));
+    assert_eq!(floor.app.git(&["log", "--format=%P|%s", "-1"]), format!("{old}|Add 'a' $(x) `y`\n"));
+    assert_eq!((text(&landed, "/commit"), machines[0].tip()), (&*tip(&floor), tip(&floor)));
+    let seen = row(&floor, "big:eve");
+    assert_eq!((text(&seen, "/task"), seen["commit"].is_null()), ("idle", true));
+    let there =
+        machines[0].sh("git -C .worktrees/eve rev-parse HEAD && git -C .worktrees/eve status --porcelain").exit(0);
+    assert_eq!(there.stdout.trim_end(), tip(&floor));
+    // The other host gets the branch with its next task, and its work sits on it.
+    work(&floor, "small:ada", "COMMIT c.txt three Add c");
+    assert_eq!(machines[1].tip(), tip(&floor));
+    floor.ctl(&["review", "small:ada"]).succeeds();
+    floor.ctl(&["accept", "small:ada"]).succeeds();
+    assert_eq!(floor.app.git(&["log", "--format=%s", &format!("{old}..main")]), "Add c\nAdd 'a' $(x) `y`\n");
+    for path in ["refs/shopfloor/hosts", "refs/shopfloor/accept"] {
+        assert_eq!(floor.root.git(&["for-each-ref", path]), "");
+    }
+}
+
+#[test]
+fn work_is_sent_back_and_conflicts_are_resolved_on_the_host() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big"]);
+    hire(&floor, "big:eve");
+    work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    // Without a name it goes to the one reviewed last; the text goes over stdin.
+    floor.ctl(&["reject", "AMEND a.txt two"]).exit(0).any_err().out_has("big:eve\n");
+    floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
+    // What was sent back was not seen since.
+    floor.ctl(&["message", "big:eve", "SAY it's \"ok\""]).succeeds();
+    wait_for(|| floor.ctl(&["peek", "big:eve"]).exit(0).stdout.contains("it's \"ok\""));
+    let shown = floor.ctl(&["review", "big:eve", "--json"]).exit(0).json();
+    assert!(text(&shown, "/range_diff").contains("++two"), "{shown}");
+    floor.app.commit("a.txt", "mine\n");
+    let answer = floor.ctl(&["accept", "big:eve", "--json"]).exit(1).json();
+    assert_eq!((text(&answer, "/outcome"), text(&answer, "/id")), ("rebasing", "big:eve"));
+    assert_eq!(machines[0].tip(), tip(&floor));
+    floor.ctl(&["accept", "big:eve"]).exit(1).err_has("conflicts with main");
+    floor.ctl(&["message", "big:eve", "RESOLVE a.txt both"]).succeeds();
+    floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
+    // Other work than was reviewed does not land.
+    let refused = floor.ctl(&["accept", "big:eve", "--json"]).exit(1).json();
+    assert_eq!(text(&refused, "/error/kind"), "changed");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    floor.ctl(&["accept", "big:eve"]).succeeds();
+    assert_eq!(floor.app.git(&["show", "main:a.txt"]), "both\n");
+}
+
+#[test]
+fn a_host_works_on_while_its_hub_sleeps_and_a_rebooted_one_is_brought_up() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, mut machines) = hub(&w, &["big"]);
+    let big = &mut machines[0];
+    hire(&floor, "big:eve");
+    floor.ctl(&["start", "big:eve", "--task", "SLEEP 1\nCOMMIT a.txt one Add a"]).succeeds();
+    // The lid is closed, and the source moves meanwhile.
+    big.vanish();
+    let commits = || big.home.world.at(big.root().path.join(".worktrees/eve")).git(&["log", "--format=%s", "-1"]);
+    wait_for(|| commits() == "Add a\n");
+    floor.app.commit("mine.txt", "mine\n");
+    let seen = row(&floor, "big:eve");
+    assert!(seen["unreachable_since_at"].is_string() && seen["task"] == "working", "{seen}");
+    floor.ctl(&["status"]).exit(0).out_has("big:eve  unreachable since ");
+    let refused = floor.ctl(&["review", "big:eve", "--json"]).exit(4).json();
+    assert_eq!(text(&refused, "/error/kind"), "unreachable");
+    big.come_back();
+    floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    floor.ctl(&["accept", "big:eve"]).succeeds();
+    assert_eq!(floor.app.git(&["log", "--format=%s", "-2"]), "Add a\nmine.txt\n");
+    // The host is rebooted in the middle of a task.
+    floor.ctl(&["start", "big:eve", "--task", "SLEEP 60"]).succeeds();
+    big.sh("tmux -S tmux.sock kill-server; kill -9 $(pgrep -f 'worker-ctl --root '$PWD)")
+        .any_status()
+        .any_out()
+        .any_err();
+    floor.ctl(&["up", "--resume", "--host", "big"]).succeeds();
+    wait_for(|| row(&floor, "big:eve")["session"] == "up");
+    assert_eq!(row(&floor, "big:eve")["task"], "working");
+}
+
+#[test]
+fn what_cannot_be_done_over_ssh_says_so_before_anything_has_changed() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big", "small"]);
+    hire(&floor, "big:eve");
+    let kind = |args: &[&str], status: i32| {
+        let answer = floor.ctl(&[args, &["--json"][..]].concat()).exit(status).any_err().json();
+        text(&answer, "/error/kind").to_owned()
+    };
+    let bad: [&[&str]; 13] = [
+        &["events", "--follow", "--host", "big"],
+        &["status", "--watch", "--host", "big"],
+        &["reject", "big:eve", "--edit"],
+        &["request", "big:eve"],
+        &["add", "x", "--worktree", ".", "--host", "big"],
+        &["peek", "big:../eve"],
+        &["peek", "big:Eve"],
+        &["peek", "gone:eve"],
+        &["wait", "big:eve", "small:ada"],
+        &["wait", "big:eve", "adam"],
+        &["init", "--host", "big"],
+        &["accept", "big:eve", "--push"],
+        &["start", "big:eve", "--task-file", "gone.md"],
+    ];
+    for args in bad {
+        assert!(["usage", "malformed"].contains(&&*kind(args, 2)), "{args:?}");
+    }
+    assert_eq!(kind(&["accept", "big:eve"], 1), "wrong_state");
+    // The failures of the host's own worker-ctl, with the names that they have here.
+    floor.ctl(&["message", "big:eve", "x"]).exit(1).err_has("worker-ctl: error: big:eve is idle");
+    floor.ctl(&["peek", "big:gone"]).exit(1).err_has("there is no worker `big:gone`");
+    // A host lands nothing itself.
+    let there = machines[0].sh("worker-ctl accept eve").exit(1).any_out();
+    there.err_has("is landed by its hub, ");
+    // Its root has one hub.
+    let other = w.repo("other/app");
+    other.run("worker-ctl", &["init", "--target", w.home("second").to_str().unwrap()]).succeeds();
+    let answer = other.run("worker-ctl", &["host", "add", "big", "--ssh", "big", "--json"]).exit(1).any_err().json();
+    assert!(text(&answer, "/error/message").contains(" belongs to the hub "), "{answer}");
+    // A host with tasks is not forgotten, and the root not removed.
+    floor.ctl(&["start", "big:eve", "--task", "think"]).succeeds();
+    assert_eq!(kind(&["host", "remove", "big"], 1), "in_use");
+    assert_eq!(kind(&["deinit", "--yes"], 1), "in_use");
+    floor.ctl(&["reset", "big:eve"]).succeeds();
+    for name in ["big", "small"] {
+        floor.ctl(&["host", "remove", name]).succeeds();
+    }
+    assert_eq!(floor.ctl(&["host", "list"]).exit(0).stdout.as_str(), "");
+    assert!(!machines[0].root().read("config.toml").contains("[hub]"));
+    // Another hub may have it now.
+    other.run("worker-ctl", &["host", "add", "big", "--ssh", "big", "--root", "~/other", "--json"]).succeeds();
+    other.run("worker-ctl", &["host", "remove", "big"]).succeeds();
+}
+
+#[test]
+fn a_host_is_added_only_if_ssh_knows_it_and_has_the_programs() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, _) = hub(&w, &[]);
+    let big = Machine::new(&w, "big");
+    let add = |more: &[&str]| floor.ctl(&[&["host", "add", "big", "--ssh", "big", "--json"][..], more].concat());
+    let refused = |status: i32, words: &str| {
+        let answer = add(&[]).exit(status).any_err().json();
+        let error = &answer["error"];
+        let whole = format!("{} {} {}", error["message"], error["hints"], error["details"]);
+        assert!(whole.contains(words), "{words}: {answer}");
+    };
+    big.program("worker-ctl", "echo worker-ctl 0.0.1");
+    refused(1, "worker-ctl is 0.0.1 there");
+    big.program("worker-ctl", "exit 127");
+    refused(1, "install.sh");
+    big.program("worker-ctl", "[ \"$1\" = --version ] && echo worker-ctl 0.1.0 || yes");
+    refused(4, "too long");
+    for said in ["{}", "{\"root\":\"\\u001b[2J\"}", "nonsense", "\\033]0;x\\007"] {
+        big.program(
+            "worker-ctl",
+            &format!("[ \"$1\" = --version ] && echo worker-ctl 0.1.0 || printf '%b\\n' '{said}'"),
+        );
+        let failed = add(&[]).exit(4).any_err();
+        assert!(!failed.stdout.contains('\u{1b}') && !failed.stdout.contains('\u{7}'), "{failed}");
+    }
+    // Another key than the one that ssh knows.
+    let known = std::fs::read_to_string(w.path("known_hosts")).unwrap();
+    let (place, _) = known.split_once(' ').unwrap();
+    let other = std::fs::read_to_string(w.path("id.pub")).unwrap();
+    std::fs::write(w.path("known_hosts"), format!("{place} {other}")).unwrap();
+    big.signal_sessions("KILL");
+    refused(4, "HOST IDENTIFICATION HAS CHANGED");
+    std::fs::write(w.path("known_hosts"), known).unwrap();
+    for dest in ["-oProxyCommand=touch x", "", "a b"] {
+        let dest = format!("--ssh={dest}");
+        floor.ctl(&["host", "add", "big", &dest]).exit(2).any_err();
+    }
+    floor.ctl(&["host", "add", "../big", "--ssh", "big"]).exit(2).any_err();
+    assert!(!floor.root.read("config.toml").contains("hosts"));
+}
