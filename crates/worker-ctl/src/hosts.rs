@@ -11,6 +11,7 @@ use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::nearest;
 
+use crate::failure;
 use crate::root::WorkerRoot;
 use crate::settings::HostTable;
 use crate::worker::checked_name;
@@ -84,16 +85,13 @@ impl LastSaid {
         write(root, &format!("{host}.json"), &LastSaid { v: 1, ..self.clone() })
     }
 
-    /// With the workers of an answer, of which those with an odd name are left out.
-    pub fn answered(answer: &Value, now: i64) -> LastSaid {
-        let rows = answer["workers"].as_array().into_iter().flatten();
+    /// With the workers of an answer, of which those with an odd name are left out. Exit 4 if it lists none.
+    pub fn answered(host: &Host, answer: &Value, now: i64) -> Result<LastSaid> {
+        let rows = answer["workers"].as_array();
+        let rows = rows.ok_or_else(|| failure::there(4, format!("{}: its `status` lists no workers", host.name)))?;
         let is_good = |row: &&Value| row["name"].as_str().is_some_and(|name| checked_name(name).is_ok());
-        LastSaid {
-            v: 1,
-            at_unix: Some(now),
-            unreachable_since_unix: None,
-            workers: rows.filter(is_good).cloned().collect(),
-        }
+        let workers = rows.iter().filter(is_good).cloned().collect();
+        Ok(LastSaid { v: 1, at_unix: Some(now), unreachable_since_unix: None, workers })
     }
 }
 

@@ -38,8 +38,10 @@ const OPTIONS: [&str; 7] = [
 /// The longest path for the socket of a connection that others use too, to which ssh appends while it makes it.
 const LONGEST_SOCKET: usize = 85;
 
-/// Runs its words in the shell of a host, where programs of a person's own may not be on the PATH of a command.
-const RUN: &str = r#"PATH="$PATH:$HOME/.local/bin"; export PATH; exec "$@""#;
+/// Runs its words in the shell of a host, where programs of a person's own may not be on the PATH of a command. The first
+/// word is how many bytes come over stdin: of a text that was cut off, nothing is used.
+const RUN: &str = r#"PATH="$PATH:$HOME/.local/bin"; export PATH; n=$1; shift; [ "$n" = - ] && exec "$@"
+f=$(mktemp) && cat > "$f" && exec 3< "$f" && s=$(($(wc -c < "$f"))); rm -f "$f"; [ "$s" = "$n" ] || exit 255; exec "$@" <&3 3<&-"#;
 
 /// ssh to a host, from a root.
 #[derive(Clone, Copy, Debug)]
@@ -49,9 +51,11 @@ pub struct Ssh<'a> {
     pub host: &'a Host,
 }
 
-/// The text of a command for the shell there, whichever that is.
-fn remote(words: &[OsString]) -> String {
-    let words = [OsString::from("sh"), "-c".into(), RUN.into(), "sh".into()].into_iter().chain(words.iter().cloned());
+/// The text of a command for the shell there, whichever that is. It gets so many bytes on stdin.
+fn remote(words: &[OsString], input: Option<usize>) -> String {
+    let bytes = input.map_or("-".to_owned(), |bytes| bytes.to_string());
+    let run = [OsString::from("sh"), "-c".into(), RUN.into(), "sh".into(), bytes.into()];
+    let words = run.into_iter().chain(words.iter().cloned());
     words.map(|word| shell_word(Path::new(&word))).collect::<Vec<_>>().join(" ")
 }
 
@@ -75,10 +79,19 @@ impl Ssh<'_> {
         Ok(words)
     }
 
-    /// A command there, on whose stdin is nothing.
-    pub fn cmd(&self, options: &[&str], words: &[OsString]) -> Result<Cmd> {
+    /// A command there, with a terminal.
+    pub fn on_terminal(&self, words: &[OsString]) -> Result<Cmd> {
+        self.plain(&["-t"], remote(words, None))
+    }
+
+    /// A command there, with this on its stdin.
+    pub fn cmd(&self, words: &[OsString], input: Vec<u8>) -> Result<Cmd> {
+        Ok(self.plain(&["-T"], remote(words, Some(input.len())))?.input(input))
+    }
+
+    fn plain(&self, options: &[&str], remote: String) -> Result<Cmd> {
         let ssh = self.words(options)?;
-        Ok(Cmd::new(Path::new(&ssh[0]), self.env).args(ssh[1..].iter().cloned()).arg(remote(words)))
+        Ok(Cmd::new(Path::new(&ssh[0]), self.env).args(ssh[1..].iter().cloned()).arg(remote))
     }
 
     /// The words of worker-ctl there, in its root.
@@ -98,7 +111,7 @@ impl Ssh<'_> {
     pub fn run(&self, words: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Output> {
         fs::create_private_dir(&hosts::dir(self.root))?;
         let (errors, mut said) = fs::scratch(&hosts::dir(self.root))?;
-        let cmd = self.cmd(&["-T"], words)?.input(input).error_file(errors);
+        let cmd = self.cmd(words, input)?.error_file(errors);
         let ended = cmd.capture_within(fs::scratch(&hosts::dir(self.root))?, limit, MOST)?;
         let stderr = fs::read_tail(&said, 1 << 20).unwrap_or_default();
         let _ = &mut said;

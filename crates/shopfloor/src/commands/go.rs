@@ -33,7 +33,17 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         Some(name) => {
             let overview = overview::places(&env.at(&main)?)?;
             overview.problems.iter().for_each(|problem| ui.warn(problem));
-            require(&rows(&overview), name)?.worktree.clone()
+            let rows = rows(&overview);
+            let row = require(&rows, name)?;
+            if let (Some(host), Some(worker)) = (row.record["host"].as_str(), &row.worker) {
+                return Err(Failure::new(
+                    Exit::No,
+                    "on_host",
+                    format!("{} is on {}", printable(name), printable(host)),
+                )
+                .hint(format!("attach your terminal to it: `shopfloor attach {worker}`")));
+            }
+            row.worktree.clone()
         }
     };
     if !Path::new(&path).is_dir() {

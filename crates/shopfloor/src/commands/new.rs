@@ -54,6 +54,12 @@ pub struct Args {
         conflicts_with_all = ["from", "branch", "if_exists", "unique", "reuse_branch", "submodules", "launch", "cmd"]
     )]
     pub clone: bool,
+    /// Make a worker on this host of `worker-ctl host` instead; it is called `HOST:NAME`
+    #[arg(
+        long,
+        conflicts_with_all = ["from", "branch", "if_exists", "unique", "reuse_branch", "submodules", "launch", "cmd"]
+    )]
+    pub host: Option<String>,
     /// What to do if the name is taken: fail, or print the path of what is there
     #[arg(long, value_name = "ACTION", value_parser = ["fail", "return"])]
     pub if_exists: Option<String>,
@@ -136,7 +142,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             .hint("choose another name, such as `feature-a`"));
     }
     require_sandbox(env, args, task.as_deref())?;
-    if args.clone {
+    if args.clone || args.host.is_some() {
         return in_clone(ui, env, common, args, task.as_deref());
     }
     let mut words = words(env, args, &task, &repository)?;
@@ -246,13 +252,15 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
     let mut add = ["add", &args.name].map(str::to_owned).to_vec();
     add.extend(agent(env, args)?.map(|agent| format!("--agent={agent}")));
     add.extend(runner(args));
+    add.extend(args.host.as_ref().map(|host| format!("--host={host}")));
+    let id = args.host.as_ref().map_or_else(|| args.name.clone(), |host| format!("{host}:{}", args.name));
     let skips = args.yolo || args.sandbox && !args.ask;
     add.push(if skips { "--yolo" } else { "--ask" }.to_owned());
     if common.dry_run {
         return pass_on(ui, env, common, "worker-ctl", add);
     }
     let there = || -> Result<Option<Value>> {
-        Ok(workers(env)?.into_iter().find(|worker| worker["name"] == *args.name && worker["adopted"] != true))
+        Ok(workers(env)?.into_iter().find(|worker| worker["id"] == *id && worker["adopted"] != true))
     };
     // A worker of the same program that has this task already, or was killed before it got it.
     let goes_on = |worker: &Value| {
@@ -269,7 +277,8 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
     }
     let Some(worker) = there()? else { return Err(Failure::failed("the worker is not there")) };
     if let Some(task) = task {
-        if let Some(lacks) = missing_program(env, args)? {
+        // What a host has, the host knows.
+        if let Some(lacks) = if args.host.is_some() { None } else { missing_program(env, args)? } {
             ui.warn(format!("no agent was started: {lacks} is not on the PATH; once it is, the same command goes on"));
         } else if let Some(failed) = give(ui, env, &worker, task)? {
             ui.note("the same command goes on");
@@ -374,7 +383,7 @@ fn runner(args: &Args) -> Option<String> {
 
 /// Starts a worker's program and gives it the task, as far as that is not done. Returns the exit of the step that failed.
 fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<Exit>> {
-    let name = worker["name"].as_str().unwrap_or_default();
+    let name = worker["id"].as_str().unwrap_or_default();
     let mut steps = Vec::new();
     if worker["alive"] != "up" {
         steps.push(["worker-ctl", "up", name].map(str::to_owned).to_vec());

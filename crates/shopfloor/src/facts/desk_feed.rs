@@ -222,6 +222,9 @@ pub fn watch(site: usize, at: &Site, news: &Sender<News>) {
     }
 }
 
+/// How often hosts are asked, in seconds.
+const HOSTS_POLL: i64 = 2;
+
 /// Whether its program works on a task.
 fn is_at_work(worker: &Value) -> bool {
     worker["task"] != "idle" && worker["task"] != "needs_review"
@@ -232,7 +235,11 @@ fn of_root(env: &Env, told: &Overview) -> Vec<(Stamp, usize)> {
     let Some(floor) = &told.floor else { return Vec::new() };
     let file = |name: &str| (stamp(&floor.root.join(name)), 0);
     let now = env.later().now.as_second();
-    let rests = told.workers.iter().filter(|worker| is_at_work(worker)).map(|worker| {
+    // No file here tells what happens on a host.
+    let has_hosts = told.workers.iter().any(|worker| worker["host"].is_string());
+    let hosts = has_hosts.then(|| (None, usize::try_from(now / HOSTS_POLL).unwrap_or(0)));
+    let own = told.workers.iter().filter(|worker| worker["host"].is_null());
+    let rests = own.filter(|worker| is_at_work(worker)).map(|worker| {
         let log = floor.root.join(format!("logs/{}.log", worker["name"].as_str().unwrap_or_default()));
         let quiet = stamp(&log).map_or(0, |(wrote, ..)| now - wrote);
         (None, RESTS.iter().filter(|rests| quiet > **rests).count())
@@ -241,6 +248,7 @@ fn of_root(env: &Env, told: &Overview) -> Vec<(Stamp, usize)> {
         .map(file)
         .into_iter()
         .chain(rests)
+        .chain(hosts)
         .collect()
 }
 
@@ -294,7 +302,7 @@ pub fn read_pages(sites: &[Site], wanted: &Receiver<Option<Wanted>>, news: &Send
         let log =
             page.root.as_ref().zip(page.worker.as_ref()).map(|(root, name)| root.join(format!("logs/{name}.log")));
         let now = Some(log.and_then(|log| stamp(&log)));
-        if now == seen {
+        if now == seen && !page.worker.as_ref().is_some_and(|worker| worker.contains(':')) {
             continue;
         }
         seen = now;

@@ -160,16 +160,24 @@ fn worker_row(record: &Value) -> Row {
     let need = if need == Some(Need::Rests) && has_more { Some(Need::Review) } else { need };
     let since = text(record, "since_at").and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let says = |key: &str| text(record, key).filter(|_| need != Some(Need::Review));
+    let unreachable = text(record, "unreachable_since_at").map(|since| format!("unreachable since {since}"));
     let note = record["notes"][0].as_str().map(str::to_owned);
     let said = says("activity_text").filter(|_| need == Some(Need::Asks)).or_else(|| says("fault")).or(note);
     let told = Told {
         need,
         since: since.map(jiff::Timestamp::as_second),
-        text: said.or_else(|| Some(text(record, "prompt")?.lines().next()?.to_owned())).unwrap_or_default(),
+        text: unreachable
+            .or(said)
+            .or_else(|| Some(text(record, "prompt")?.lines().next()?.to_owned()))
+            .unwrap_or_default(),
     };
+    // Of a host's worker the id is its whole name.
+    let own = row(record);
+    let name = text(record, "host").map_or_else(|| own.name.clone(), |_| own.id.clone());
     Row {
         kind: POOL.to_owned(),
-        worker: text(record, "name"),
+        worker: Some(name.clone()),
+        name,
         task: text(record, "task"),
         activity: text(record, "activity"),
         waits_for: need.map(Need::verb),
@@ -178,7 +186,7 @@ fn worker_row(record: &Value) -> Row {
         request: Some(record["request"].clone()).filter(|request| request.is_object()),
         landed: text(record, "landed"),
         record: record.clone(),
-        ..row(record)
+        ..own
     }
 }
 

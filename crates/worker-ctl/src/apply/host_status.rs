@@ -21,8 +21,9 @@ pub fn ask(ctx: &Context<'_>) -> Vec<(Host, LastSaid)> {
 /// The same of one host.
 pub fn ask_one(ctx: &Context<'_>, host: &Host) -> LastSaid {
     let (root, before) = (&ctx.root.path, LastSaid::load(&ctx.root.path, &host.name));
-    let said = match ssh_to(ctx, host).ask(&["status"], ssh::SHORT) {
-        Ok(answer) => LastSaid::answered(&answer, ctx.now()),
+    let said = ssh_to(ctx, host).ask(&["status"], ssh::SHORT);
+    let said = match said.and_then(|answer| LastSaid::answered(host, &answer, ctx.now())) {
+        Ok(said) => said,
         Err(failure) => {
             ctx.ui.detail(failure);
             LastSaid {
@@ -61,7 +62,9 @@ pub fn look_after(ctx: &Context<'_>) -> Vec<String> {
 pub fn rows(said: &[(Host, LastSaid)]) -> Vec<Value> {
     let rows = said.iter().flat_map(|(host, said)| said.workers.iter().map(move |row| (host, said, row)));
     rows.map(|(host, said, row)| {
-        let mut row = named(host, row.clone());
+        let mut row = row.clone();
+        row["id"] = json!(host_work::name_of(host, row["name"].as_str().unwrap_or_default()));
+        row["host"] = json!(host.name);
         let there = |path: &Value| path.as_str().map(|path| format!("{}:{path}", host.name));
         row["worktree"] = json!(there(&row["worktree"]));
         row["worktree_path"] = row["worktree"].clone();

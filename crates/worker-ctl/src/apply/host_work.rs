@@ -16,7 +16,7 @@ use crate::apply::recover::FinishedAccepts;
 use crate::apply::{land, publish};
 use crate::context::Context;
 use crate::failure;
-use crate::hosts::{self, Host, HostWork, SeenWork};
+use crate::hosts::{self, Host, HostWork, LastSaid, SeenWork};
 use crate::ssh::{self, Ssh};
 use crate::work_repo::{common_dir, require_source};
 use crate::worker::{Session, Task, Worker};
@@ -45,7 +45,7 @@ fn work_ref(host: &Host, worker: &str) -> String {
 /// What the host says of one of its workers now.
 pub fn row(ctx: &Context<'_>, host: &Host, worker: &str) -> Result<Value> {
     let said = ssh_to(ctx, host).ask(&["status"], ssh::LONG)?;
-    let mut rows = hosts::LastSaid::answered(&said, ctx.now()).workers.into_iter();
+    let mut rows = LastSaid::answered(host, &said, ctx.now())?.workers.into_iter();
     rows.find(|row| row["name"] == worker).ok_or_else(|| {
         Failure::not_found(format!("there is no worker `{worker}` on {}", host.name))
             .hint(format!("`worker-ctl status --host {}` lists its workers", host.name))
@@ -99,7 +99,7 @@ pub fn fetch(ctx: &Context<'_>, host: &Host, worker: &str, sha: &str) -> Result<
         let git_dir = format!("--git-dir={}/.git", host.table.root);
         let pack = ["git", &git_dir, "pack-objects", "-q", "--revs", "--stdout", "--delta-base-offset"];
         let wanted = format!("{sha}\n^refs/remotes/origin/{}\n", ctx.repo.branch);
-        let packing = ssh.cmd(&["-T"], &pack.map(OsString::from))?.input(wanted.into_bytes());
+        let packing = ssh.cmd(&pack.map(OsString::from), wanted.into_bytes())?;
         let incoming = Incoming { dir: &dir, common_dir: &ctx.repo.common, settings: &ctx.root.config.sandbox };
         let git = Git::find(ctx.env)?.common(&ctx.repo.common)?;
         let taken = incoming.take(&git, &[sha], packing);

@@ -300,7 +300,7 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
 fn release(ctx: &Context<'_>, host: &Host, is_forced: bool) -> Result<()> {
     let ssh = ssh_to(ctx, host);
     host_work::sync(ctx, host)?;
-    let said = LastSaid::answered(&ssh.ask(&["status"], ssh::LONG)?, ctx.now());
+    let said = LastSaid::answered(host, &ssh.ask(&["status"], ssh::LONG)?, ctx.now())?;
     let busy: Vec<String> = (said.workers.iter())
         .filter(|row| row["task"] != "idle")
         .filter_map(|row| Some(host_work::name_of(host, row["name"].as_str()?)))
@@ -334,7 +334,7 @@ fn login(ctx: &Context<'_>, name: &str, agent: &str) -> Result<Exit> {
         let would = format!("run `{} {}` on {name}", program.name, program.login);
         return Ok(show(ctx.ui, json!({ "host": name }), &[would]));
     }
-    Ok(match ssh_to(ctx, &host).cmd(&["-t"], &words)?.foreground()? {
+    Ok(match ssh_to(ctx, &host).on_terminal(&words)?.foreground()? {
         Status::Exited(0) => Exit::Done,
         Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
         Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),

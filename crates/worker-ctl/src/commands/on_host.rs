@@ -34,6 +34,9 @@ const OURS: [&str; 5] = ["root", "host", "dirs", "color", "source"];
 /// The commands before which a host has to know what has landed.
 const ON_BASE: [&str; 7] = ["add", "up", "resume", "start", "queue", "rebase", "reset"];
 
+/// Those that say what they did, with the name behind it.
+const SAYS_VERB: [&str; 6] = ["up", "down", "resume", "reset", "nuke", "rebase"];
+
 /// How long one question of `wait` lasts, so that a cut line costs no more than that.
 const SLICE: Duration = Duration::from_secs(20);
 
@@ -168,9 +171,20 @@ impl Line {
         if !ctx.ui.is_json() {
             let text = printable_lines(stdout, self.has("ansi"));
             for line in text.split_inclusive(|byte| *byte == b'\n') {
-                let name = self.workers.iter().find(|name| line.trim_ascii_end() == name.as_bytes());
-                match name.filter(|_| self.command != "peek") {
-                    Some(name) => ctx.ui.line(name_of(&self.host, name)),
+                // The name alone, or what was done with it.
+                let line_of = |name: &&String| {
+                    let verb = line.trim_ascii_end().strip_suffix(name.as_bytes());
+                    verb.is_some_and(|verb| {
+                        verb.is_empty() || SAYS_VERB.contains(&&*self.command) && verb.ends_with(b" ")
+                    })
+                };
+                let name = self.workers.iter().find(line_of).filter(|_| self.command != "peek");
+                match name {
+                    Some(name) => {
+                        let verb = &line[..line.trim_ascii_end().len() - name.len()];
+                        ctx.ui.answer(verb);
+                        ctx.ui.line(name_of(&self.host, name));
+                    }
                     None if self.command == "add" && line.starts_with(b"/") => {
                         ctx.ui.answer(&[self.host.name.as_bytes(), b":", line].concat());
                     }
@@ -217,7 +231,7 @@ impl Line {
     /// Gives the command the person's terminal.
     fn on_terminal(&self, ctx: &Context<'_>) -> Result<Exit> {
         let ssh = ssh_to(ctx, &self.host);
-        Ok(exit_of(ssh.cmd(&["-t"], &ssh.tool(&self.words))?.foreground()?))
+        Ok(exit_of(ssh.on_terminal(&ssh.tool(&self.words))?.foreground()?))
     }
 
     /// Asks again and again, so that a line that is cut costs nothing.
@@ -254,8 +268,12 @@ impl Line {
             if let Some((_, text)) = limit.as_ref().filter(|(limit, _)| start.elapsed() >= *limit) {
                 let states: Vec<&str> = states.clone().map(String::as_str).collect();
                 let names: Vec<String> = self.workers.iter().map(|name| name_of(&self.host, name)).collect();
+                let what = match is_for_you {
+                    true => format!("{} did not come to need you", names.join(", ")),
+                    false => format!("{} did not become {}", names.join(", "), states.join(" or ")),
+                };
                 return Err(failure::TIMEOUT
-                    .failure(format!("{} did not become {} within {text}", names.join(", "), states.join(" or ")))
+                    .failure(format!("{what} within {text}"))
                     .hint("`worker-ctl status` shows the state of each worker"));
             }
         }

@@ -58,8 +58,8 @@ impl<'w> Machine<'w> {
             "sshd_config",
             &format!(
                 "Port {port}\nListenAddress 127.0.0.1\nHostKey {there}/hostkey\nAuthorizedKeysFile {there}/authorized\n\
-                 PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\nSetEnv HOME={there}\n\
-                 MaxStartups 100\n"
+                 PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\n\
+                 SetEnv HOME={there} PATH={there}/bin:/usr/local/bin:/usr/bin:/bin\nMaxStartups 100\n"
             ),
         );
         append(&known, &format!("[127.0.0.1]:{port} {public}"));
@@ -86,6 +86,12 @@ impl<'w> Machine<'w> {
     /// It is back.
     pub fn come_back(&mut self) {
         self.server = serve(&self.home.path);
+    }
+
+    /// It answers nobody any more, and nobody is told; or it does again.
+    pub fn freeze(&self, signal: &str) {
+        self.home.sh(&format!("kill -{signal} {}", self.server.id())).exit(0);
+        self.signal_sessions(signal);
     }
 
     /// Sends a signal to the sshd of each connection, and to what runs in them.
@@ -115,18 +121,17 @@ impl<'w> Machine<'w> {
         bare.git(&["rev-parse", "refs/heads/main"]).trim_end().to_owned()
     }
 
-    /// Replaces a program that ssh finds there by a shell script.
+    /// Puts a shell script in the place of a program that ssh finds there.
     pub fn program(&self, name: &str, body: &str) {
-        let path = self.home.path.join(".local/bin").join(name);
-        let _ = std::fs::remove_file(&path);
-        self.home.write(&format!(".local/bin/{name}"), &format!("#!/bin/sh\n{body}\n"));
+        let path = self.home.path.join("bin").join(name);
+        self.home.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{body}\n"));
         self.home.run("chmod", &["+x", path.to_str().unwrap()]).exit(0);
     }
 }
 
 impl Drop for Machine<'_> {
     fn drop(&mut self) {
-        self.signal_sessions("CONT");
+        self.freeze("CONT");
         let root = self.root();
         if root.has("config.toml") {
             let mut down = self.home.world.command(root.world.path("bin/worker-ctl"));

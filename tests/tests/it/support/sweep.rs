@@ -122,11 +122,11 @@ impl Choice {
 }
 
 /// A point at which a command can be killed: the kind, and a number that counts the points of this kind from 1.
-type Point<'k> = (&'k str, u32);
+pub type Point<'k> = (&'k str, u32);
 
-/// Calls `kill` for the points of each group. It returns whether the command was killed there. Returns the number of
+/// Calls `kill` for the points of each group, or a sample of them. It returns whether the command was killed there. Returns the number of
 /// points.
-fn kill_at_each(groups: &[Vec<Point<'_>>], what: &str, kill: impl Fn(&str, u32) -> bool) -> usize {
+pub fn kill_at_each(groups: &[Vec<Point<'_>>], what: &str, kill: impl Fn(&str, u32) -> bool) -> usize {
     let all = groups.iter().map(Vec::len).sum::<usize>();
     let killed: usize = match Choice::get() {
         Choice::Whole => groups.iter().flatten().filter(|(kind, nth)| kill(kind, *nth)).count(),

@@ -1,11 +1,14 @@
 //! worker-ctl: workers on other machines, over a real sshd, from task to landed commit.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::support::floor::Floor;
 use crate::support::host::{Machine, hub, needs_sshd};
-use crate::support::worker::tip;
-use crate::support::world::{World, text, wait_for};
+use crate::support::sandbox::works;
+use crate::support::worker::{Staying, program, table, tip};
+use crate::support::world::{Repo, World, needs_mount, text, wait_for};
 
 /// A worker of a host, which is up.
 pub fn hire(floor: &Floor<'_>, id: &str) {
@@ -243,4 +246,102 @@ fn a_host_is_added_only_if_ssh_knows_it_and_has_the_programs() {
     }
     floor.ctl(&["host", "add", "../big", "--ssh", "big"]).exit(2).any_err();
     assert!(!floor.root.read("config.toml").contains("hosts"));
+}
+
+#[test]
+fn up_takes_the_branch_to_the_hosts_also_back() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big", "small"]);
+    hire(&floor, "big:eve");
+    floor.ctl(&["start", "big:eve", "--task", "think"]).succeeds();
+    let _up = Staying::new(&floor, &["up", "--patrol-interval-secs", "100ms"]);
+    let all_at_tip = || machines.iter().all(|machine| machine.tip() == tip(&floor));
+    let before = tip(&floor);
+    floor.app.commit("mine.txt", "mine\n");
+    wait_for(all_at_tip);
+    floor.ctl(&["status", "--line"]).exit(0).any_out();
+    // The source drops a commit. On the host nothing but that is taken back.
+    floor.app.git(&["reset", "-q", "--hard", &before]);
+    wait_for(all_at_tip);
+    floor.app.commit("other.txt", "other\n");
+    wait_for(all_at_tip);
+    let bare = w.at(machines[1].home.path.join("workers/app.git"));
+    let theirs = bare.git(&["commit-tree", "-p", "main", "-m", "theirs", "main^{tree}"]);
+    bare.git(&["update-ref", "refs/heads/main", theirs.trim_end()]);
+    floor.app.commit("more.txt", "more\n");
+    wait_for(|| machines[0].tip() == tip(&floor));
+    let refused = floor.ctl(&["add", "ada", "--host", "small", "--json"]).exit(4).json();
+    assert!(text(&refused, "/error/message").contains("cannot be pushed to small"), "{refused}");
+    assert_eq!(machines[1].tip(), theirs.trim_end());
+}
+
+#[test]
+fn a_worker_in_a_sandbox_on_a_host_lands_its_work_and_a_wrong_clock_changes_nothing() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let contained: &[&str] = if works(&w) { &["--runner", "sandbox", "--agent", "boxed"] } else { &[] };
+    let (floor, _) = hub(&w, &[]);
+    table(&floor, "boxed", &[&program()], "env = { SCRIPTED_LOG = \"/home/agent/prompts.jsonl\" }\n");
+    let machines = [Machine::new(&w, "big")];
+    floor.ctl(&["host", "add", "big", "--ssh", "big"]).succeeds();
+    floor.ctl(&[&["add", "eve", "--host", "big"][..], contained].concat()).succeeds();
+    floor.ctl(&["up", "big:eve"]).succeeds();
+    assert_eq!(row(&floor, "big:eve")["runner"], if contained.is_empty() { "none" } else { "sandbox" });
+    floor.ctl(&["start", "big:eve", "--task", "RUN touch ../../../escaped\nCOMMIT a.txt one Add a"]).succeeds();
+    floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
+    assert_eq!(machines[0].root().path.parent().unwrap().join("escaped").exists(), contained.is_empty());
+    for now in ["2020-01-01T00:00:00Z", "2040-01-01T00:00:00Z"] {
+        let vars = [("SHOPFLOOR_NOW", now)];
+        floor.root.run_with("worker-ctl", &["status"], &vars).exit(0).out_has("big:eve  needs_review");
+        floor.root.run_with("worker-ctl", &["review", "big:eve"], &vars).succeeds();
+    }
+    floor.root.run_with("worker-ctl", &["accept", "big:eve"], &[("SHOPFLOOR_NOW", "2020-01-01T00:00:00Z")]).succeeds();
+    assert_eq!(floor.app.git(&["show", "main:a.txt"]), "one\n");
+    assert_eq!(row(&floor, "big:eve")["task"], "idle");
+}
+
+#[test]
+fn a_full_disk_on_a_host_costs_nothing_that_was_there() {
+    let w = World::new();
+    let disk = w.path("big/workers");
+    std::fs::create_dir_all(&disk).unwrap();
+    let here = w.at(w.path(""));
+    if !needs_sshd() || !needs_mount(&here, &format!("mount -t tmpfs -o size=12m none '{}'", disk.display())) {
+        return;
+    }
+    let unmount = Unmount(&here, &disk);
+    {
+        let (floor, machines) = hub(&w, &["big"]);
+        hire(&floor, "big:eve");
+        work(&floor, "big:eve", "COMMIT a.txt one Add a");
+        floor.ctl(&["review", "big:eve"]).succeeds();
+        machines[0].sh("head -c 20000000 /dev/zero > ../full").any_status().any_out().any_err();
+        floor.app.commit("mine.txt", "mine\n");
+        // Work lands all the same, and the host learns it when it can.
+        let landed = floor.ctl(&["accept", "big:eve"]).any_status().any_out().any_err();
+        assert!(matches!(*landed.status, Some(0 | 1 | 4)), "{landed}");
+        machines[0].sh("rm ../full").exit(0);
+        wait_for(|| {
+            floor.ctl(&["accept", "big:eve"]).any_status().any_out().any_err().status.is_some_and(|code| code < 2)
+        });
+        floor.ctl(&["up", "big:eve"]).exit(0).any_out().any_err();
+        assert_eq!(floor.app.git(&["log", "--format=%s", "-2", "main"]), "Add a\nmine.txt\n");
+        let seen = row(&floor, "big:eve");
+        assert_eq!((seen["task"].as_str(), machines[0].tip()), (Some("idle"), tip(&floor)), "{seen}");
+    }
+    drop(unmount);
+}
+
+/// Takes the small disk away, also when the test fails.
+struct Unmount<'a>(&'a Repo<'a>, &'a Path);
+
+impl Drop for Unmount<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.sh(&format!("umount -l '{}'", self.1.display())).any_status().any_out().any_err();
+    }
 }

@@ -1,0 +1,218 @@
+//! worker-ctl: a line to a host that is cut at every step. The same command again ends in the same state as without a cut.
+
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
+
+use crate::support::floor::Floor;
+use crate::support::host::{hub, needs_sshd};
+use crate::support::sweep::{kill_at_each, sweep_git};
+use crate::support::worker::{deadly_git, prompts, tip};
+use crate::support::world::{World, text, wait_for};
+use crate::worker_ctl::hosts::{hire, row, work};
+
+/// An ssh that fails at the nth call: before anything has gone over the line, or when everything has.
+fn cutting_ssh(w: &World) -> PathBuf {
+    let (count, config) = (w.path("calls"), w.path("ssh_config"));
+    let (shown, config) = (count.display(), config.display());
+    w.program(
+        "ssh",
+        &format!(
+            "n=$(cat '{shown}' 2>/dev/null); n=$((${{n:-0}} + 1)); echo $n > '{shown}'\n\
+             [ \"$CUT\" = \"$n before\" ] && exit 255\n\
+             [ \"$CUT\" = \"$n after\" ] || exec /usr/bin/ssh -F '{config}' \"$@\"\n\
+             /usr/bin/ssh -F '{config}' \"$@\"; exit 255"
+        ),
+    );
+    count
+}
+
+/// Cuts the line at calls of a command, each time in the state that `prepare` makes. Then the command runs once more, and
+/// `check` looks.
+fn sweep(floor: &Floor<'_>, calls: &Path, prepare: &dyn Fn(), args: &[&str], check: &dyn Fn(&str)) {
+    let run = |cut: &str| {
+        prepare();
+        let _ = std::fs::remove_file(calls);
+        floor.root.run_with("worker-ctl", args, &[("CUT", cut)]).any_status().any_out().any_err()
+    };
+    let made = || std::fs::read_to_string(calls).unwrap_or_default().trim().parse().unwrap_or(0);
+    let whole = run("never");
+    assert_eq!(*whole.status, Some(0), "{whole}");
+    let calls = made();
+    check(&format!("{args:?} without a cut"));
+    let groups = ["before", "after"].map(|when| (1..=calls).map(|nth| (when, nth)).collect());
+    kill_at_each(&groups, &format!("worker-ctl {} with the line cut", args.join(" ")), |when, nth| {
+        let ended = run(&format!("{nth} {when}"));
+        let at = format!("{args:?} cut {when} call {nth}");
+        assert!(matches!(*ended.status, Some(0 | 1 | 4)), "{at}: {ended}");
+        let is_cut = made() >= nth;
+        // Whoever did all of it before the cut has nothing more to do, and says so.
+        let again = floor.ctl(args).any_status().any_out().any_err();
+        assert!(matches!(*again.status, Some(0 | 1)), "{at}: {again}");
+        check(&at);
+        is_cut
+    });
+}
+
+fn sent(w: &World, text: &str) -> usize {
+    prompts(&w.home("prompts.jsonl")).iter().filter(|prompt| prompt.contains(text)).count()
+}
+
+/// Waits until a text has arrived, and requires that it did once.
+fn arrived(w: &World, text: &str, at: &str) {
+    wait_for(|| sent(w, text) > 0);
+    assert_eq!(sent(w, text), 1, "{at}");
+}
+
+/// Takes the worker's task away.
+fn free(w: &World, floor: &Floor<'_>) {
+    floor.ctl(&["reset", "big:eve", "--force"]).exit(0).any_out().any_err();
+    let _ = std::fs::remove_file(w.home("prompts.jsonl"));
+}
+
+#[test]
+fn whatever_is_cut_a_text_arrives_once() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, _machines) = hub(&w, &["big"]);
+    let calls = cutting_ssh(&w);
+    hire(&floor, "big:eve");
+    let idle = || free(&w, &floor);
+    sweep(&floor, &calls, &idle, &["start", "big:eve", "--task", "SAY first"], &|at| arrived(&w, "SAY first", at));
+    let at_work = || {
+        idle();
+        floor.ctl(&["start", "big:eve", "--task", "think"]).succeeds();
+    };
+    // A message changes no state, so whoever repeats it sends it again; it is never lost.
+    sweep(&floor, &calls, &at_work, &["message", "big:eve", "SAY more"], &|at| {
+        wait_for(|| sent(&w, "SAY more") > 0);
+        assert!(sent(&w, "SAY more") <= 2, "{at}");
+    });
+    let reviewed = || {
+        idle();
+        work(&floor, "big:eve", "COMMIT a.txt one Add a");
+        floor.ctl(&["review", "big:eve"]).succeeds();
+    };
+    sweep(&floor, &calls, &reviewed, &["reject", "big:eve", "SAY again"], &|at| {
+        arrived(&w, "SAY again", at);
+        assert_eq!(row(&floor, "big:eve")["task"], "rejected", "{at}");
+    });
+}
+
+#[test]
+fn whatever_is_cut_or_killed_work_lands_once_and_the_host_knows_it() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big"]);
+    let calls = cutting_ssh(&w);
+    hire(&floor, "big:eve");
+    let done = || {
+        free(&w, &floor);
+        work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    };
+    sweep(&floor, &calls, &done, &["review", "big:eve"], &|at| {
+        let seen = row(&floor, "big:eve");
+        assert_eq!(seen["reviewed_sha"], seen["commit"], "{at}");
+    });
+    let (n, old) = (Cell::new(0), RefCell::new(String::new()));
+    let reviewed = || {
+        free(&w, &floor);
+        n.set(n.get() + 1);
+        work(&floor, "big:eve", &format!("COMMIT a.txt {} Add {}", n.get(), n.get()));
+        floor.ctl(&["review", "big:eve"]).succeeds();
+        *old.borrow_mut() = tip(&floor);
+    };
+    let landed = |at: &str| {
+        // What is still to be told, the next command tells.
+        floor.ctl(&["up", "big:eve"]).exit(0).any_out().any_err();
+        let log = floor.app.git(&["log", "--format=%P|%s", &format!("{}..main", old.borrow())]);
+        assert_eq!(log, format!("{}|Add {}\n", old.borrow(), n.get()), "{at}");
+        assert_eq!(machines[0].tip(), tip(&floor), "{at}");
+        let seen = row(&floor, "big:eve");
+        assert_eq!((text(&seen, "/task"), seen["commit"].is_null()), ("idle", true), "{at}");
+        let there = machines[0].sh("git -C .worktrees/eve rev-parse HEAD").exit(0);
+        assert_eq!(there.stdout.trim_end(), tip(&floor), "{at}");
+        for below in ["refs/shopfloor/hosts", "refs/shopfloor/accept"] {
+            assert_eq!(floor.root.git(&["for-each-ref", below]), "", "{at}");
+        }
+    };
+    sweep(&floor, &calls, &reviewed, &["accept", "big:eve"], &landed);
+    deadly_git(&w);
+    sweep_git(&floor, reviewed, &["accept", "big:eve"], |at| {
+        floor.ctl(&["accept", "big:eve"]).any_status().any_out().any_err();
+        landed(at);
+    });
+}
+
+#[test]
+fn a_command_whose_connection_dies_goes_on_on_the_host() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big"]);
+    let big = &machines[0];
+    hire(&floor, "big:eve");
+    let flag = big.home.path.join("cut");
+    // Its own sshd dies as soon as the command that the file names has begun.
+    big.program(
+        "worker-ctl",
+        &format!(
+            "case \" $* \" in *\" $(cat '{flag}' 2>/dev/null || echo none) \"*) rm -f '{flag}'\n\
+             p=$$; while p=$(ps -o ppid= -p $p | tr -d ' ') && [ -n \"$p\" ] && [ \"$p\" -gt 1 ]; do\n\
+             case $(ps -o args= -p $p) in *' -D '*) break;; sshd:*|sshd-session:*) kill -9 $p;; esac; done;; esac\n\
+             exec '{tool}' \"$@\"",
+            flag = flag.display(),
+            tool = w.path("bin/worker-ctl").display()
+        ),
+    );
+    let cut = |word: &str, args: &[&str]| {
+        std::fs::write(&flag, word).unwrap();
+        let ended = floor.ctl(args).any_status().any_out().any_err();
+        assert!(!flag.exists(), "{args:?} did not run `{word}`: {ended}");
+        ended
+    };
+    let refused = cut("start", &["start", "big:eve", "--task", "COMMIT a.txt one Add a", "--json"]);
+    assert_eq!((*refused.status, text(&refused.json(), "/error/kind")), (Some(4), "unreachable"));
+    wait_for(|| row(&floor, "big:eve")["task"] != "idle");
+    floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
+    cut("review", &["review", "big:eve"]);
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    // The source has it, and the host learns it with the next command.
+    let landed = cut("landed", &["accept", "big:eve"]);
+    assert_eq!(*landed.status, Some(0), "{landed}");
+    landed.err_has("big:eve has landed, and big does not know it yet");
+    let new = tip(&floor);
+    floor.ctl(&["up", "big:eve"]).exit(0).any_out().any_err();
+    assert_eq!((big.tip(), row(&floor, "big:eve")["task"].as_str()), (new.clone(), Some("idle")));
+    assert_eq!(tip(&floor), new);
+    assert_eq!(prompts(&w.home("prompts.jsonl")).len(), 1);
+}
+
+#[test]
+fn a_line_that_hangs_delays_no_table_and_nothing_is_lost() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big", "small"]);
+    hire(&floor, "big:eve");
+    hire(&floor, "small:ada");
+    floor.ctl(&["status"]).succeeds();
+    work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    machines[0].freeze("STOP");
+    let began = std::time::Instant::now();
+    let seen = row(&floor, "big:eve");
+    assert!(seen["unreachable_since_at"].is_string() && began.elapsed().as_secs() < 5, "{seen} {began:?}");
+    assert!(row(&floor, "small:ada")["unreachable_since_at"].is_null());
+    let refused = floor.ctl(&["accept", "big:eve", "--json"]).exit(4).json();
+    assert_eq!(text(&refused, "/error/kind"), "unreachable");
+    machines[0].freeze("CONT");
+    wait_for(|| floor.ctl(&["accept", "big:eve"]).exits_with(0));
+    assert_eq!(floor.app.git(&["log", "--format=%s", "-1"]), "Add a\n");
+    assert_eq!(row(&floor, "big:eve")["task"], "idle");
+}
