@@ -8,7 +8,7 @@ use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CO
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
-use crate::apply::sandbox;
+use crate::apply::{host_status, sandbox};
 use crate::commands::{
     accept, add, answer, attach, check, clashes, comment, deinit, doctor, down, events, hook, host, hosted, init,
     login, message, nuke, patrol, peek, queue, rebase, reject, request, reset, resume, review, root, run_in_sandbox,
@@ -253,7 +253,14 @@ pub struct InsideSandbox {
 /// The names of the workers.
 fn names(env: &Env) -> Result<Vec<String>> {
     let root = WorkerRoot::find(env, None, &[])?;
-    Ok(store::load(&root.path)?.workers.into_keys().collect())
+    let mut names: Vec<String> = store::load(&root.path)?.workers.into_keys().collect();
+    names.extend(host_status::last_ids(&root));
+    Ok(names)
+}
+
+/// The names of the hosts.
+fn hosts(env: &Env) -> Result<Vec<String>> {
+    Ok(WorkerRoot::find(env, None, &[])?.config.hosts.into_keys().collect())
 }
 
 impl CommandLine for Cli {
@@ -263,6 +270,7 @@ impl CommandLine for Cli {
             (&[], "workers", names),
             (&[], "names", names),
             (&[], "agent", args::agent_programs),
+            (&[], "host", hosts),
             (&["wait"], "states", |_| Ok(wait::STATES.map(str::to_owned).to_vec())),
         ]
     }

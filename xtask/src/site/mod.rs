@@ -31,6 +31,7 @@ const PARTS: [(&str, &[(&str, &str)]); 4] = [
             ("Agent programs", "docs/agents.md"),
             ("Recipes", "docs/recipes.md"),
             ("Sandbox", "docs/sandbox.md"),
+            ("Hosts over ssh", "docs/hosts.md"),
             ("Troubleshooting", "docs/troubleshooting.md"),
             ("Removing the tools", "docs/uninstall.md"),
             ("What is tested, and how", "docs/trust.md"),
@@ -43,6 +44,7 @@ const PARTS: [(&str, &[(&str, &str)]); 4] = [
         &[
             ("Files, exit codes, JSON", "docs/formats.md"),
             ("Benchmarks", "docs/benchmarks.md"),
+            ("Scale", "docs/scale.md"),
             ("Weight", "docs/weight.md"),
         ],
     ),

@@ -43,6 +43,16 @@ pub fn last(ctx: &Context<'_>) -> Vec<(Host, LastSaid)> {
     ctx.root.hosts().map(|host| (host.clone(), LastSaid::load(&ctx.root.path, &host.name))).collect()
 }
 
+/// The workers of hosts, as they are called here.
+pub fn last_ids(root: &WorkerRoot) -> Vec<String> {
+    let said = root.hosts().map(|host| (LastSaid::load(&root.path, &host.name), host));
+    let ids = |(said, host): (LastSaid, Host)| {
+        let names = said.workers.into_iter().filter_map(|row| Some(host_work::name_of(&host, row["name"].as_str()?)));
+        names.collect::<Vec<_>>()
+    };
+    said.flat_map(ids).collect()
+}
+
 /// What workers of hosts needed a person for then.
 pub fn last_needs(root: &WorkerRoot) -> Vec<Need> {
     let said = root.hosts().map(|host| LastSaid::load(&root.path, &host.name));

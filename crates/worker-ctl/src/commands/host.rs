@@ -289,9 +289,9 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
         ctx.repo.drop_refs(&listed.lines().map(str::to_owned).collect::<Vec<_>>())?;
         hosts::forget(&ctx.root.path, name)?;
     }
-    ctx.ui.done(format!("forgot {name}; everything there stays"));
-    if ctx.ui.is_json() {
-        ctx.ui.json(&json!({ "host": name }));
+    match ctx.ui.is_json() {
+        true => ctx.ui.json(&json!({ "host": name })),
+        false => ctx.ui.done(format!("forgot {name}; everything there stays")),
     }
     Ok(Exit::Done)
 }

@@ -4,6 +4,8 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use serde_json::Value;
+
 use crate::support::floor::Floor;
 use crate::support::output::Output;
 use crate::support::world::{Repo, TOOLS, World, built, skip, wait_for};
@@ -169,4 +171,24 @@ pub fn hub<'w>(w: &'w World, names: &[&str]) -> (Floor<'w>, Vec<Machine<'w>>) {
         floor.ctl(&["host", "add", name, "--ssh", name]).succeeds();
     }
     (floor, machines)
+}
+
+/// A worker of a host, which is up.
+pub fn hire(floor: &Floor<'_>, id: &str) {
+    let (host, name) = id.split_once(':').unwrap();
+    floor.ctl(&["add", name, "--host", host]).succeeds();
+    floor.ctl(&["up", id]).succeeds();
+}
+
+/// Gives it a task, and waits until its commit needs review.
+pub fn work(floor: &Floor<'_>, id: &str, task: &str) {
+    floor.ctl(&["start", id, "--task", task]).succeeds();
+    floor.ctl(&["wait", id, "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
+}
+
+/// The row of a worker in `status --json`.
+pub fn row(floor: &Floor<'_>, id: &str) -> Value {
+    let all = floor.ctl(&["status", "--json"]).exit(0).json();
+    let found = all["workers"].as_array().unwrap().iter().find(|row| row["id"] == id);
+    found.unwrap_or_else(|| panic!("no {id} in {all}")).clone()
 }

@@ -2,33 +2,10 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-
-use crate::support::floor::Floor;
-use crate::support::host::{Machine, hub, needs_sshd};
+use crate::support::host::{Machine, hire, hub, needs_sshd, row, work};
 use crate::support::sandbox::works;
 use crate::support::worker::{Staying, program, table, tip};
 use crate::support::world::{Repo, World, needs_mount, text, wait_for};
-
-/// A worker of a host, which is up.
-pub fn hire(floor: &Floor<'_>, id: &str) {
-    let (host, name) = id.split_once(':').unwrap();
-    floor.ctl(&["add", name, "--host", host]).succeeds();
-    floor.ctl(&["up", id]).succeeds();
-}
-
-/// Gives it a task, and waits until its commit needs review.
-pub fn work(floor: &Floor<'_>, id: &str, task: &str) {
-    floor.ctl(&["start", id, "--task", task]).succeeds();
-    floor.ctl(&["wait", id, "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
-}
-
-/// The row of a worker in `status --json`.
-pub fn row(floor: &Floor<'_>, id: &str) -> Value {
-    let all = floor.ctl(&["status", "--json"]).exit(0).json();
-    let found = all["workers"].as_array().unwrap().iter().find(|row| row["id"] == id);
-    found.unwrap_or_else(|| panic!("no {id} in {all}")).clone()
-}
 
 #[test]
 fn a_task_on_a_host_ends_as_one_commit_of_the_source() {

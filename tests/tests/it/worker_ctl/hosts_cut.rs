@@ -4,11 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 
 use crate::support::floor::Floor;
-use crate::support::host::{hub, needs_sshd};
+use crate::support::host::{hire, hub, needs_sshd, row, work};
 use crate::support::sweep::{kill_at_each, sweep_git};
 use crate::support::worker::{deadly_git, prompts, tip};
 use crate::support::world::{World, text, wait_for};
-use crate::worker_ctl::hosts::{hire, row, work};
 
 /// An ssh that fails at the nth call: before anything has gone over the line, or when everything has.
 fn cutting_ssh(w: &World) -> PathBuf {

@@ -1,9 +1,8 @@
 //! worker-ctl: a host that is hostile. It can hand over commits and texts, and nothing else comes of what it says.
 
-use crate::support::host::{hub, needs_sshd};
+use crate::support::host::{hire, hub, needs_sshd, row, work};
 use crate::support::worker::tip;
 use crate::support::world::{World, text};
-use crate::worker_ctl::hosts::{hire, row, work};
 
 #[test]
 fn nothing_comes_of_what_a_host_makes_up() {

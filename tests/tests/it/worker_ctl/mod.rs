@@ -20,7 +20,7 @@ mod forged_objects;
 mod forged_own;
 mod forged_state;
 mod hostile;
-pub mod hosts;
+mod hosts;
 mod hosts_cut;
 mod hosts_hostile;
 mod init;
