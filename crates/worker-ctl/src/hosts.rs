@@ -78,7 +78,7 @@ impl LastSaid {
     /// Reads it. A file that cannot be read counts as none.
     pub fn load(root: &Path, host: &str) -> LastSaid {
         let text = fs::read_no_follow(&dir(root).join(format!("{host}.json"))).ok().flatten().unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+        serde_json::from_slice(&text).ok().filter(|said: &LastSaid| said.v <= 1).unwrap_or_default()
     }
 
     pub fn keep(&self, root: &Path, host: &str) -> Result<()> {
@@ -119,15 +119,21 @@ impl HostWork {
     pub fn load(root: &Path, host: &str) -> Result<HostWork> {
         let path = dir(root).join(format!("{host}.work.json"));
         let Some(text) = fs::read_no_follow(&path)? else { return Ok(HostWork::default()) };
-        serde_json::from_slice(&text).map_err(|e| {
-            Failure::failed(format!("{} cannot be read", path.display()))
-                .because(e)
-                .hint("move it away, and review the work of that host again")
-        })
+        let unreadable = || Failure::failed(format!("{} cannot be read", path.display()));
+        let work: HostWork = serde_json::from_slice(&text)
+            .map_err(|e| unreadable().because(e).hint("move it away, and review the work of that host again"))?;
+        match work.v > 1 {
+            true => Err(unreadable().hint("a later version of worker-ctl wrote it: use that one")),
+            false => Ok(work),
+        }
     }
 
-    pub fn keep(&self, root: &Path, host: &str) -> Result<()> {
-        write(root, &format!("{host}.work.json"), &HostWork { v: 1, ..self.clone() })
+    /// Changes it. The caller holds the host's lock.
+    pub fn update(root: &Path, host: &str, change: impl FnOnce(&mut HostWork)) -> Result<()> {
+        let before = HostWork::load(root, host)?;
+        let mut after = HostWork { v: 1, ..before.clone() };
+        change(&mut after);
+        if after == before { Ok(()) } else { write(root, &format!("{host}.work.json"), &after) }
     }
 }
 
@@ -139,5 +145,7 @@ fn write(root: &Path, name: &str, value: &impl Serialize) -> Result<()> {
 
 /// Forgets what was kept of a host.
 pub fn forget(root: &Path, host: &str) -> Result<()> {
-    [".json", ".work.json", ".lock"].iter().try_for_each(|end| fs::remove(&dir(root).join(format!("{host}{end}"))))
+    let of = |end: &str| dir(root).join(format!("{host}{end}"));
+    fs::remove_tree(&of(".in"))?;
+    [".json", ".work.json", ".ssh", ".lock"].iter().try_for_each(|end| fs::remove(&of(end)))
 }

@@ -49,7 +49,6 @@ pub mod worker;
 mod worker_notes;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::Parser;
 pub use cli::{Cli, command};
@@ -67,27 +66,46 @@ pub fn main() -> std::process::ExitCode {
     shopfloor_core::args::main(layout::TOOL, run)
 }
 
-/// The root that stands before `host`. Behind it stands the host's.
-fn hub_root(env: &Env) -> Option<PathBuf> {
+/// The root of a hub: of `host add` what stands before `host` names it, and what stands behind it names the host's.
+fn hub<'a>(ui: &'a Ui, env: &'a Env, cli: &Cli, args: &commands::host::Args) -> Result<Context<'a>> {
     let parse = |words: &[OsString]| Cli::try_parse_from(words.iter().cloned().chain(["config".into()])).ok();
     let places = (0..env.args.len()).filter(|at| env.args[*at] == "host");
-    places.into_iter().find_map(|at| parse(&env.args[..at]))?.root
+    let root = match &args.what {
+        commands::host::What::Add(_) => {
+            places.into_iter().find_map(|at| parse(&env.args[..at])).and_then(|cli| cli.root)
+        }
+        _ => cli.root.clone(),
+    };
+    Context::find(ui, env, root.as_deref(), cli.settings.clone())
+}
+
+/// Whether a command may be for a host: it names one, or may mean the work that was reviewed last.
+fn may_be_for_host(env: &Env, cli: &Cli) -> bool {
+    let has_colon = |arg: &OsString| arg.as_encoded_bytes().contains(&b':');
+    cli.host.is_some()
+        || match &cli.command {
+            Command::Reject(_) | Command::Accept(_) => true,
+            Command::Init(_)
+            | Command::Deinit(_)
+            | Command::Root(_)
+            | Command::Hook(_)
+            | Command::Host(_)
+            | Command::Hosted(_)
+            | Command::Landed(_)
+            | Command::RunInSandbox(_)
+            | Command::InsideSandbox(_)
+            | Command::Config => false,
+            _ => env.args.iter().skip(1).any(has_colon),
+        }
 }
 
 /// Runs a command that is for a host's workers.
-fn on_host<'a>(env: &Env, cli: &Cli, ctx: &dyn Fn() -> Result<Context<'a>>) -> Result<Option<Exit>> {
-    let of_last = matches!(&cli.command, Command::Reject(_) | Command::Accept(_));
-    if matches!(&cli.command, Command::Hook(_) | Command::Host(_) | Command::Hosted(_))
-        || !(of_last || commands::on_host::may_be(env, cli.host.as_deref()))
-    {
-        return Ok(None);
-    }
-    let ctx = ctx()?;
-    let Some(line) = commands::on_host::Line::read(&ctx, command(), cli.host.as_deref())? else { return Ok(None) };
+fn on_host(ctx: &Context<'_>, cli: &Cli) -> Result<Option<Exit>> {
+    let Some(line) = commands::on_host::Line::read(ctx, command(), cli.host.as_deref())? else { return Ok(None) };
     match &cli.command {
-        Command::Review(args) => commands::of_host::review(&ctx, &line, args),
-        Command::Accept(args) => commands::of_host::accept(&ctx, &line, args),
-        _ => line.run(&ctx),
+        Command::Review(args) => commands::of_host::review(ctx, &line, args),
+        Command::Accept(args) => commands::of_host::accept(ctx, &line, args),
+        _ => line.run(ctx),
     }
     .map(Some)
 }
@@ -97,14 +115,17 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let flags = &cli.settings;
     let find = || Context::find(ui, env, cli.root.as_deref(), flags.clone());
     let ctx = || find().or_else(|failure| commands::root::offer(ui, env, failure).and_then(|()| find()));
-    if let Some(exit) = on_host(env, &cli, &ctx)? {
-        return Ok(exit);
-    }
-    match &cli.command {
-        Command::Host(args) => {
-            let hub = hub_root(env);
-            commands::host::run(&Context::find(ui, env, hub.as_deref(), flags.clone())?, args)
+    let mut known = None;
+    if may_be_for_host(env, &cli) {
+        let ctx = ctx()?;
+        if let Some(exit) = on_host(&ctx, &cli)? {
+            return Ok(exit);
         }
+        known = Some(ctx);
+    }
+    let ctx = || known.clone().map_or_else(ctx, Ok);
+    match &cli.command {
+        Command::Host(args) => commands::host::run(&hub(ui, env, &cli, args)?, args),
         Command::Hosted(args) => commands::hosted::run(ui, env, args, cli.root.as_deref()),
         Command::Landed(args) => commands::hosted::landed(&ctx()?, args),
         Command::Init(args) => commands::init::run(ui, env, args, (cli.root.as_deref(), flags)),

@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::Value;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Failure, FailureKind, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc::{self, Cmd, Output};
 use shopfloor_core::text::{printable, shell_word};
@@ -21,27 +23,36 @@ const MOST: usize = 16 << 20;
 /// How long a command there may take. A line that is dead is noticed much earlier.
 pub const LONG: Duration = Duration::from_secs(900);
 
-/// How long a host may take to say how its workers are.
+/// How long a host may take to say how its workers are while a person waits, and while nobody does.
 pub const SHORT: Duration = Duration::from_secs(2);
+pub const SOON: Duration = Duration::from_secs(20);
+
+/// The code with which the shell there ends if not all of a text has arrived.
+const CUT_OFF: i32 = 254;
 
 /// What a connection is like: nobody is asked for anything, nothing of ours can be used from there, and a dead line ends.
-const OPTIONS: [&str; 7] = [
+const OPTIONS: [&str; 10] = [
     "BatchMode=yes",
     "ConnectTimeout=10",
     "ServerAliveInterval=5",
     "ServerAliveCountMax=3",
     "ClearAllForwardings=yes",
     "ForwardAgent=no",
+    "ForwardX11=no",
+    "GSSAPIDelegateCredentials=no",
+    "RemoteCommand=none",
     "PermitLocalCommand=no",
 ];
+
+/// What ssh says where waiting does not help.
+const REFUSALS: [&str; 3] = ["Host key verification failed", "Permission denied", "Bad configuration option"];
 
 /// The longest path for the socket of a connection that others use too, to which ssh appends while it makes it.
 const LONGEST_SOCKET: usize = 85;
 
 /// Runs its words in the shell of a host, where programs of a person's own may not be on the PATH of a command. The first
 /// word is how many bytes come over stdin: of a text that was cut off, nothing is used.
-const RUN: &str = r#"PATH="$PATH:$HOME/.local/bin"; export PATH; n=$1; shift; [ "$n" = - ] && exec "$@"
-f=$(mktemp) && cat > "$f" && exec 3< "$f" && s=$(($(wc -c < "$f"))); rm -f "$f"; [ "$s" = "$n" ] || exit 255; exec "$@" <&3 3<&-"#;
+const RUN: &str = r#"PATH="$PATH:$HOME/.local/bin"; export PATH; n=$1; shift; [ "$n" = - ] && exec "$@"; f=$(mktemp) && cat > "$f" && exec 3< "$f" && s=$(($(wc -c < "$f"))); rm -f "$f"; [ "$s" = "$n" ] || exit 254; exec "$@" <&3 3<&-"#;
 
 /// ssh to a host, from a root.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +60,8 @@ pub struct Ssh<'a> {
     pub env: &'a Env,
     pub root: &'a Path,
     pub host: &'a Host,
+    /// Set when a long-running command must end.
+    pub ending: &'a Arc<AtomicBool>,
 }
 
 /// The text of a command for the shell there, whichever that is. It gets so many bytes on stdin.
@@ -86,7 +99,8 @@ impl Ssh<'_> {
 
     /// A command there, with this on its stdin.
     pub fn cmd(&self, words: &[OsString], input: Vec<u8>) -> Result<Cmd> {
-        Ok(self.plain(&["-T"], remote(words, Some(input.len())))?.input(input))
+        let bytes = (!input.is_empty()).then_some(input.len());
+        Ok(self.plain(&["-T"], remote(words, bytes))?.input(input))
     }
 
     fn plain(&self, options: &[&str], remote: String) -> Result<Cmd> {
@@ -107,29 +121,50 @@ impl Ssh<'_> {
         Ok(format!("reach() {{ shift; {} \"$@\"; }}; reach", words.join(" ")))
     }
 
+    /// Runs a command to its end; none if it takes longer, or says more than is read. What it says is in files meanwhile.
+    pub fn bounded(&self, cmd: Cmd, limit: Duration) -> Result<Option<Output>> {
+        let dir = hosts::dir(self.root);
+        fs::create_private_dir(&dir)?;
+        let (errors, said) = fs::scratch(&dir)?;
+        let cmd = cmd.error_file(errors).ending(self.ending.clone());
+        let ended = cmd.capture_within(fs::scratch(&dir)?, limit, MOST)?;
+        Ok(ended.map(|output| Output { stderr: fs::read_tail(&said, 1 << 20).unwrap_or_default(), ..output }))
+    }
+
     /// Runs a command there to its end. Exit 4, kind `unreachable`, if the host does not answer.
     pub fn run(&self, words: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Output> {
-        fs::create_private_dir(&hosts::dir(self.root))?;
-        let (errors, mut said) = fs::scratch(&hosts::dir(self.root))?;
-        let cmd = self.cmd(words, input)?.error_file(errors);
-        let ended = cmd.capture_within(fs::scratch(&hosts::dir(self.root))?, limit, MOST)?;
-        let stderr = fs::read_tail(&said, 1 << 20).unwrap_or_default();
-        let _ = &mut said;
-        let lines = || String::from_utf8_lossy(&stderr).lines().map(printable).collect::<Vec<_>>();
-        match ended {
-            Some(output) if output.status.code() == 255 => Err(self.unreachable(lines())),
-            Some(output) => Ok(Output { stderr, ..output }),
-            None => Err(self.unreachable([format!("no answer within {} s, or one that is too long", limit.as_secs())])),
+        match self.bounded(self.cmd(words, input)?, limit)? {
+            Some(output) if output.status.code() == 255 => {
+                let said = String::from_utf8_lossy(&output.stderr).lines().map(printable).collect::<Vec<_>>();
+                Err(match said.iter().any(|line| REFUSALS.iter().any(|refusal| line.contains(refusal))) {
+                    true => self.failure(failure::SSH_REFUSED, "ssh does not let you in to", said),
+                    false => self.failure(failure::UNREACHABLE, "there is no answer from", said),
+                })
+            }
+            Some(output) if output.status.code() == CUT_OFF => Err(self.failure(
+                failure::UNREACHABLE,
+                "the line was cut to",
+                ["what was sent did not arrive whole, and nothing was done with it".to_owned()],
+            )),
+            Some(output) => Ok(output),
+            None => {
+                let why = format!("nothing within {} s, or more than {} MB", limit.as_secs(), MOST >> 20);
+                Err(self.failure(failure::UNREACHABLE, "there is no whole answer from", [why]))
+            }
         }
     }
 
-    /// The failure of a host that does not answer.
-    fn unreachable(&self, why: impl IntoIterator<Item = String>) -> Failure {
+    fn failure(&self, kind: FailureKind, what: &str, why: impl IntoIterator<Item = String>) -> Failure {
         let Host { name, table } = self.host;
-        failure::UNREACHABLE
-            .failure(format!("the host {name} does not answer"))
+        kind.failure(format!("{what} the host {name}"))
             .details(why.into_iter().filter(|line| !line.trim().is_empty()).map(|line| format!("  {line}")))
             .hint(format!("see whether ssh gets there: `ssh {}`", shell_word(Path::new(&table.ssh))))
+    }
+
+    /// Ends the connection that commands share.
+    pub fn hang_up(&self) -> Result<()> {
+        let ssh = self.words(&["-O", "exit"])?;
+        Cmd::new(Path::new(&ssh[0]), self.env).args(ssh[1..].iter().cloned()).within(SHORT).capture().map(drop)
     }
 
     /// Asks worker-ctl there for one document. A failure there is one here, with the same words.

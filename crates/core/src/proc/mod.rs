@@ -273,6 +273,11 @@ impl Cmd {
         Cmd { limit: Some(limit), ..self }
     }
 
+    /// Where [`capture_within`](Self::capture_within) runs it, ends it early when `ending` is set.
+    pub fn ending(self, ending: Arc<AtomicBool>) -> Cmd {
+        Cmd { ending: Some(ending), ..self }
+    }
+
     /// Where [`capture_within`](Self::capture_within) runs it, takes along what it leaves running in its group, and ends all
     /// early when `ending` is set.
     pub fn ending_group(self, ending: Arc<AtomicBool>) -> Cmd {
@@ -359,7 +364,8 @@ impl Cmd {
         let status = self.run_while(&expression, |handle| {
             group = handle.pids();
             let is_asked = self.ending.as_ref().is_some_and(|ending| ending.load(Ordering::SeqCst));
-            if !is_over && (is_asked || start.elapsed() >= limit || size(&reader) > most as u64) {
+            let said = size(&reader).max(self.error_file.as_ref().map_or(0, |file| size(file)));
+            if !is_over && (is_asked || start.elapsed() >= limit || said > most as u64) {
                 is_over = true;
                 end_groups(&handle.pids(), Signal::KILL);
             }

@@ -183,9 +183,10 @@ fn from_forge(
     (args, task, named): (&Args, Option<String>, &Named),
     repository: &Repository,
 ) -> Result<Option<(Args, Option<String>)>> {
-    if args.clone || args.from.is_some() || args.branch.is_some() || args.unique || args.reuse_branch || args.launch {
+    let is_elsewhere = args.clone || args.host.is_some();
+    if is_elsewhere || args.from.is_some() || args.branch.is_some() || args.unique || args.reuse_branch || args.launch {
         return Err(Failure::usage(format!("the branch of {} is known already", printable(&args.name)))
-            .hint("leave out `--from`, `--branch`, `--clone`, `--unique`, `--reuse-branch` and `--launch`"));
+            .hint("leave out `--from`, `--branch`, `--clone`, `--host`, `--unique`, `--reuse-branch` and `--launch`"));
     }
     let is_open = args.yolo && !args.sandbox;
     if !named.is_issue {
@@ -238,7 +239,7 @@ fn words(env: &Env, args: &Args, task: &Option<String>, repository: &Repository)
 /// Exit 2 if what is to be contained is missing, or a sandbox.
 fn require_sandbox(env: &Env, args: &Args, task: Option<&str>) -> Result<()> {
     match () {
-        () if !args.sandbox => Ok(()),
+        () if !args.sandbox || args.host.is_some() => Ok(()),
         () if task.is_none() && args.cmd.is_empty() => {
             Err(Failure::usage("`--sandbox` is for an agent with a task, or for a command")
                 .hint("give the task as well, or `shopfloor start NAME TASK` later runs it without a sandbox"))

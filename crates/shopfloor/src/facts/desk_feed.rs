@@ -222,8 +222,8 @@ pub fn watch(site: usize, at: &Site, news: &Sender<News>) {
     }
 }
 
-/// How often hosts are asked, in seconds.
-const HOSTS_POLL: i64 = 2;
+/// How often hosts are asked.
+const HOSTS_POLL: Duration = Duration::from_secs(2);
 
 /// Whether its program works on a task.
 fn is_at_work(worker: &Value) -> bool {
@@ -237,7 +237,7 @@ fn of_root(env: &Env, told: &Overview) -> Vec<(Stamp, usize)> {
     let now = env.later().now.as_second();
     // No file here tells what happens on a host.
     let has_hosts = told.workers.iter().any(|worker| worker["host"].is_string());
-    let hosts = has_hosts.then(|| (None, usize::try_from(now / HOSTS_POLL).unwrap_or(0)));
+    let hosts = has_hosts.then(|| (None, usize::try_from(now.unsigned_abs() / HOSTS_POLL.as_secs()).unwrap_or(0)));
     let own = told.workers.iter().filter(|worker| worker["host"].is_null());
     let rests = own.filter(|worker| is_at_work(worker)).map(|worker| {
         let log = floor.root.join(format!("logs/{}.log", worker["name"].as_str().unwrap_or_default()));
@@ -291,8 +291,12 @@ pub fn read_pages(sites: &[Site], wanted: &Receiver<Option<Wanted>>, news: &Send
     loop {
         let is_live = |page: &Wanted| [PageKind::Terminal, PageKind::Log].contains(&page.kind);
         let is_live = current.as_ref().is_some_and(is_live);
-        let asked =
-            if is_live { wanted.recv_timeout(LOOK) } else { wanted.recv().map_err(|_| RecvTimeoutError::Disconnected) };
+        let is_far = current.as_ref().and_then(|page| page.worker.as_ref()).is_some_and(|worker| worker.contains(':'));
+        let pause = if is_far { HOSTS_POLL } else { LOOK };
+        let asked = match is_live {
+            true => wanted.recv_timeout(pause),
+            false => wanted.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
         match asked {
             Ok(page) => (current, seen) = (wanted.try_iter().last().unwrap_or(page), None),
             Err(RecvTimeoutError::Timeout) => {}
@@ -302,7 +306,7 @@ pub fn read_pages(sites: &[Site], wanted: &Receiver<Option<Wanted>>, news: &Send
         let log =
             page.root.as_ref().zip(page.worker.as_ref()).map(|(root, name)| root.join(format!("logs/{name}.log")));
         let now = Some(log.and_then(|log| stamp(&log)));
-        if now == seen && !page.worker.as_ref().is_some_and(|worker| worker.contains(':')) {
+        if now == seen && !is_far {
             continue;
         }
         seen = now;

@@ -224,7 +224,8 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     let fits: [&dyn Fn(&Row) -> bool; 5] = [
         &|row| row.is_known && row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
         &|row| row.is_known && row.name == name || row.worker.as_deref() == Some(name),
-        &|row| row.branch.as_deref() == Some(name) || is_below(row),
+        // What a host calls a branch or a path names nothing here.
+        &|row| row.record["host"].is_null() && (row.branch.as_deref() == Some(name) || is_below(row)),
         &|row| row.is_known && row.name == dashed,
         &|row| row.is_known && slug.as_ref() == Some(&row.name),
     ];

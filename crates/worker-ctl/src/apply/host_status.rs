@@ -1,38 +1,63 @@
 //! How the workers of the hosts are: asked all at once, and for a host that does not answer as it said last.
 
+use std::panic::resume_unwind;
+use std::thread;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use shopfloor_core::board::{BoardRow, Need, Standing};
-use shopfloor_core::proc::map_parallel;
 use shopfloor_core::time::render;
 
 use crate::apply::host_work::{self, ssh_to};
 use crate::context::Context;
+use crate::failure;
 use crate::hosts::{Host, LastSaid};
 use crate::root::WorkerRoot;
 use crate::ssh;
 
-/// Asks every host, and keeps what it says. A host gets two seconds.
-pub fn ask(ctx: &Context<'_>) -> Vec<(Host, LastSaid)> {
-    let hosts: Vec<Host> = ctx.root.hosts().collect();
-    let said = map_parallel(&hosts, |host| ask_one(ctx, host));
-    hosts.into_iter().zip(said).collect()
+/// For how many seconds the time of an answer counts as now.
+const KEPT_FOR: i64 = 60;
+
+/// Asks every host at once, at most for so long, and keeps what they say.
+fn ask_for(ctx: &Context<'_>, limit: Duration) -> Vec<(Host, LastSaid)> {
+    each(ctx.root.hosts().collect(), |host| ask_one(ctx, host, limit))
 }
 
-/// The same of one host.
-pub fn ask_one(ctx: &Context<'_>, host: &Host) -> LastSaid {
+/// The same while a person waits.
+pub fn ask(ctx: &Context<'_>) -> Vec<(Host, LastSaid)> {
+    ask_for(ctx, ssh::SHORT)
+}
+
+/// Does something for each host at the same time.
+fn each<T: Send>(hosts: Vec<Host>, work: impl Fn(&Host) -> T + Sync) -> Vec<(Host, T)> {
+    let work = &work;
+    let done: Vec<T> = thread::scope(|scope| {
+        let running: Vec<_> = hosts.iter().map(|host| scope.spawn(move || work(host))).collect();
+        let join = |one: thread::ScopedJoinHandle<'_, T>| one.join().unwrap_or_else(|panic| resume_unwind(panic));
+        running.into_iter().map(join).collect()
+    });
+    hosts.into_iter().zip(done).collect()
+}
+
+/// Asks one host.
+pub fn ask_one(ctx: &Context<'_>, host: &Host, limit: Duration) -> LastSaid {
     let (root, before) = (&ctx.root.path, LastSaid::load(&ctx.root.path, &host.name));
-    let said = ssh_to(ctx, host).ask(&["status"], ssh::SHORT);
+    let said = ssh_to(ctx, host).ask(&["status"], limit);
     let said = match said.and_then(|answer| LastSaid::answered(host, &answer, ctx.now())) {
         Ok(said) => said,
         Err(failure) => {
-            ctx.ui.detail(failure);
-            LastSaid {
-                unreachable_since_unix: before.unreachable_since_unix.or_else(|| Some(ctx.now())),
-                ..before.clone()
+            match failure::SSH_REFUSED.is_kind_of(&failure) {
+                true => ctx.ui.warn(failure),
+                false => ctx.ui.detail(failure),
             }
+            let since = before.unreachable_since_unix.or_else(|| Some(ctx.now()));
+            LastSaid { unreachable_since_unix: since, ..before.clone() }
         }
     };
-    if !ctx.is_dry && said != before {
+    // Not each time that it only answered again.
+    let is_new = said.at_unix.unwrap_or(0) - before.at_unix.unwrap_or(0) >= KEPT_FOR;
+    let at_once = LastSaid { at_unix: before.at_unix, ..said.clone() };
+    if !ctx.is_dry && (is_new || at_once != before) {
         ctx.warn_on_failure(&host.name, || said.keep(root, &host.name));
     }
     said
@@ -61,11 +86,10 @@ pub fn last_needs(root: &WorkerRoot) -> Vec<Need> {
 
 /// Asks every host, and tells each that answers what has landed and where the branch is. Returns what went wrong.
 pub fn look_after(ctx: &Context<'_>) -> Vec<String> {
-    let asked = ask(ctx);
-    let answering: Vec<Host> =
-        asked.into_iter().filter(|(_, said)| said.unreachable_since_unix.is_none()).map(|(host, _)| host).collect();
-    let synced = map_parallel(&answering, |host| (host.name.clone(), host_work::sync(ctx, host)));
-    synced.into_iter().filter_map(|(name, synced)| Some(format!("{name}: {}", synced.err()?))).collect()
+    let asked = ask_for(ctx, ssh::SOON).into_iter();
+    let answering = asked.filter(|(_, said)| said.unreachable_since_unix.is_none()).map(|(host, _)| host);
+    let synced = each(answering.collect(), |host| host_work::sync(ctx, host)).into_iter();
+    synced.filter_map(|(host, synced)| Some(format!("{}: {}", host.name, synced.err()?))).collect()
 }
 
 /// The rows of the hosts' workers, as `status --json` has them.
@@ -73,11 +97,8 @@ pub fn rows(said: &[(Host, LastSaid)]) -> Vec<Value> {
     let rows = said.iter().flat_map(|(host, said)| said.workers.iter().map(move |row| (host, said, row)));
     rows.map(|(host, said, row)| {
         let mut row = row.clone();
-        row["id"] = json!(host_work::name_of(host, row["name"].as_str().unwrap_or_default()));
-        row["host"] = json!(host.name);
-        let there = |path: &Value| path.as_str().map(|path| format!("{}:{path}", host.name));
-        row["worktree"] = json!(there(&row["worktree"]));
-        row["worktree_path"] = row["worktree"].clone();
+        row["id"] = row["name"].clone();
+        let mut row = named(host, row);
         row["unreachable_since_at"] = json!(said.unreachable_since_unix.and_then(time));
         row
     })
@@ -89,16 +110,24 @@ pub fn time(unix: i64) -> Option<String> {
     Some(render(jiff::Timestamp::from_second(unix).ok()?))
 }
 
-/// An object of an answer about a host's worker, with the names that the worker has here.
+/// An object of an answer about a host's worker, with the names and paths that it has here.
 pub fn named(host: &Host, mut object: Value) -> Value {
-    let name = object["worker"].as_str().or(object["name"].as_str()).map(str::to_owned);
     let Some(keys) = object.as_object_mut() else { return object };
-    if let Some(name) = name.filter(|_| keys.contains_key("id") || keys.contains_key("worker")) {
-        let id = host_work::name_of(host, &name);
-        keys.insert("name".into(), name.into());
-        keys.insert("id".into(), id.as_str().into());
-        if keys.contains_key("worker") {
-            keys.insert("worker".into(), id.into());
+    let worker = keys.get("worker").or(keys.get("name")).and_then(Value::as_str).map(str::to_owned);
+    if let Some(name) = worker {
+        let id = Value::from(host_work::name_of(host, &name));
+        let is_its = |value: Option<&Value>| value.and_then(Value::as_str) == Some(&*name);
+        for key in ["id", "worker"] {
+            if is_its(keys.get(key)) {
+                keys.insert(key.into(), id.clone());
+            }
+        }
+        keys.entry("name").and_modify(|own| *own = name.into());
+    }
+    for key in ["worktree", "worktree_path"] {
+        if let Some(path) = keys.get(key).and_then(Value::as_str) {
+            let there = format!("{}:{path}", host.name);
+            keys.insert(key.into(), there.into());
         }
     }
     for list in keys.get_mut("workers").and_then(Value::as_array_mut).into_iter() {

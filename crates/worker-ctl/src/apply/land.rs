@@ -38,7 +38,7 @@ pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>
     let plan = accept(&Standing::read(ctx, &worker)?, &ctx.repo.branch, is_forced)?;
     let objects = match &plan.landing {
         Landing::Commit { tree } | Landing::Commits { tree } | Landing::Copies { tree } => {
-            landing_lfs::read(ctx, worker.checkout(), &plan.base, tree)?
+            landing_lfs::read(ctx, Some(worker.checkout()), &plan.base, tree)?
         }
         Landing::Nothing | Landing::Conflict | Landing::Behind => Vec::new(),
     };

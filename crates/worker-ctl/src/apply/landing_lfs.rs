@@ -17,8 +17,8 @@ use crate::work_repo::common_dir;
 use crate::worker::Checkout;
 
 /// The git-lfs objects that `tree` names, `base` does not and the source lacks. Exit 1 when the clone lacks one too, or
-/// when only the worker has a commit of a submodule: nobody could check such work out.
-pub fn read(ctx: &Context<'_>, place: Checkout<'_>, base: &str, tree: &str) -> Result<Vec<Digest>> {
+/// when only the worker has a commit of a submodule: nobody could check such work out. A host's worker has no checkout here.
+pub fn read(ctx: &Context<'_>, place: Option<Checkout<'_>>, base: &str, tree: &str) -> Result<Vec<Digest>> {
     let settings = ["-c", "core.quotePath=false", "-c", "core.attributesFile=/dev/null", "diff"];
     let only = ["-G^(oid sha256:|Subproject commit )", base, tree];
     let diff = ctx.repo.ask(&ctx.repo.top, &[&settings[..], &PLAIN, &only].concat())?;
@@ -33,7 +33,7 @@ pub fn read(ctx: &Context<'_>, place: Checkout<'_>, base: &str, tree: &str) -> R
             let name = name.trim_end_matches('\t').trim_matches('"');
             path = name.strip_prefix("b/").unwrap_or(name);
         } else if let Some(sha) = line.strip_prefix("+Subproject commit ") {
-            refuse_lone(ctx, place, path, sha)?;
+            place.map_or(Ok(()), |place| refuse_lone(ctx, place, path, sha))?;
         } else if let Some(oid) = line.strip_prefix("+oid sha256:").and_then(Digest::parse)
             && !has(&there, &oid)?
         {
@@ -49,9 +49,11 @@ pub fn read(ctx: &Context<'_>, place: Checkout<'_>, base: &str, tree: &str) -> R
 }
 
 /// Exit 1 when git-lfs handles the file. Another file may look like a pointer and be none.
-fn refuse_lost(ctx: &Context<'_>, place: Checkout<'_>, path: &str) -> Result<()> {
+fn refuse_lost(ctx: &Context<'_>, place: Option<Checkout<'_>>, path: &str) -> Result<()> {
     let asked = ["check-attr", "-z", "filter", "--", path];
-    if !ctx.repo.ask(place.tree, &asked)?.ends_with("\0lfs\0") {
+    if let Some(place) = place
+        && !ctx.repo.ask(place.tree, &asked)?.ends_with("\0lfs\0")
+    {
         return Ok(());
     }
     let why = format!("neither the clone nor the source has the git-lfs object of {}", printable(path));

@@ -9,7 +9,7 @@ use shopfloor_core::agents;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::Git;
-use shopfloor_core::proc::Status;
+use shopfloor_core::proc::Output;
 use shopfloor_core::text::{printable, shell_word};
 use toml_edit::{Item, table, value};
 
@@ -19,10 +19,11 @@ use crate::apply::new_worker::edit_config;
 use crate::apply::publish;
 use crate::commands::hosted::{self, HOSTED};
 use crate::commands::init::KEPT;
+use crate::commands::on_host::exit_of;
 use crate::commands::show;
 use crate::context::Context;
 use crate::failure;
-use crate::hosts::{self, Host, LastSaid};
+use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::layout::{self, TOOL};
 use crate::settings::HostTable;
 use crate::ssh::{self, Ssh};
@@ -123,6 +124,8 @@ fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
     (host.table.root, host.table.source) = (root.clone(), source.clone());
     {
         let _lock = hosts::lock(&ctx.root.path, name)?;
+        // What an earlier try believed of another machine.
+        HostWork::update(&ctx.root.path, name, |work| work.pushed = None)?;
         host_work::push_base(ctx, &host)?;
     }
     let ssh = ssh_to(ctx, &host);
@@ -149,16 +152,15 @@ fn finish(ctx: &Context<'_>, host: &Host) -> Result<Exit> {
     let Host { name, table } = host;
     let looked = ssh.run(&ssh.tool(&["doctor".into()]), Vec::new(), ssh::LONG)?;
     if looked.status.code() != 0 {
-        let lines = String::from_utf8_lossy(&looked.stdout).into_owned();
         return Err(failure::there(1, format!("{name} is a host now, and its `doctor` is not content"))
-            .details(lines.lines().map(|line| format!("  {}", printable(line))))
+            .details(said(&looked))
             .hint(format!("mend that there; `worker-ctl doctor --host {name}` looks again")));
     }
-    if let Err(failure) = ssh.ask_with(&ssh.tool(&["up".into(), "--detach".into()]), Vec::new(), ssh::LONG)
-        && failure.exit != Exit::Busy
-        && !failure.message.contains("no answer")
-    {
-        return Err(failure);
+    let started = ssh.run(&ssh.tool(&["up".into(), "--detach".into()]), Vec::new(), ssh::LONG)?;
+    if ![0, Exit::Busy.code().into()].contains(&started.status.code()) {
+        return Err(failure::there(4, format!("{name} is a host now, and no `up` started there"))
+            .details(said(&started))
+            .hint(format!("mend that there, then `worker-ctl up --host {name}`")));
     }
     if let Some(program) = agents::find(ctx.root.config.text("agent")).filter(|program| !program.login.is_empty()) {
         let agent = program.name;
@@ -169,6 +171,12 @@ fn finish(ctx: &Context<'_>, host: &Host) -> Result<Exit> {
         false => ctx.ui.line(name),
     }
     Ok(Exit::Done)
+}
+
+/// The lines that a command there has said.
+fn said(output: &Output) -> Vec<String> {
+    let text = [&output.stdout[..], &output.stderr].concat();
+    String::from_utf8_lossy(&text).lines().map(|line| format!("  {}", printable(line))).collect()
 }
 
 /// Exit 1 unless the programs are there, worker-ctl in this version.
@@ -264,8 +272,7 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     if ctx.is_dry {
         return Ok(show(ctx.ui, json!({ "host": name }), &[format!("forget the host {name}")]));
     }
-    let released = release(ctx, &host, is_forced);
-    if let Err(failure) = released {
+    if let Err(failure) = release(ctx, &host, is_forced) {
         if !is_forced {
             return Err(
                 failure.hint(format!("or forget it here all the same: `worker-ctl host remove {name} --force`"))
@@ -273,22 +280,22 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
         }
         ctx.ui.warn(failure);
     }
-    {
-        let _lock = hosts::lock(&ctx.root.path, name)?;
-        for journal in publish::list_journals(&ctx.root.path)? {
-            if hosts::split(&journal).is_some_and(|(on, _)| on == name) {
-                publish::drop_journal(&ctx.repo, &journal)?;
-            }
-        }
-        edit_config(ctx, |document| {
-            let all = document.get_mut("hosts").and_then(Item::as_table_like_mut);
-            all.into_iter().for_each(|all| drop(all.remove(name)));
-        })?;
-        let below = format!("refs/shopfloor/hosts/{name}");
-        let listed = ctx.repo.ask(&ctx.repo.top, &["for-each-ref", "--format=%(refname)", &below])?;
-        ctx.repo.drop_refs(&listed.lines().map(str::to_owned).collect::<Vec<_>>())?;
-        hosts::forget(&ctx.root.path, name)?;
+    let _lock = hosts::lock(&ctx.root.path, name)?;
+    for (_, journal) in host_work::open_accepts(ctx, &host)? {
+        publish::drop_journal(&ctx.repo, &journal)?;
     }
+    edit_config(ctx, |document| {
+        let all = document.get_mut("hosts").and_then(Item::as_table_like_mut);
+        all.into_iter().for_each(|all| drop(all.remove(name)));
+    })?;
+    let below = format!("refs/shopfloor/hosts/{name}");
+    let listed = ctx.repo.ask(&ctx.repo.top, &["for-each-ref", "--format=%(refname)", &below])?;
+    ctx.repo.drop_refs(&listed.lines().map(str::to_owned).collect::<Vec<_>>())?;
+    ctx.update(|state| {
+        state.last_reviewed.take_if(|last| hosts::split(last).is_some_and(|(on, _)| on == name));
+        Ok(())
+    })?;
+    ssh_to(ctx, &host).hang_up().and_then(|()| hosts::forget(&ctx.root.path, name))?;
     match ctx.ui.is_json() {
         true => ctx.ui.json(&json!({ "host": name })),
         false => ctx.ui.done(format!("forgot {name}; everything there stays")),
@@ -299,28 +306,20 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
 /// Lets a host be nobody's. Exit 1 if its workers have tasks.
 fn release(ctx: &Context<'_>, host: &Host, is_forced: bool) -> Result<()> {
     let ssh = ssh_to(ctx, host);
-    host_work::sync(ctx, host)?;
+    match host_work::sync(ctx, host) {
+        Err(failure) if is_forced && !failure::UNREACHABLE.is_kind_of(&failure) => ctx.ui.warn(failure),
+        synced => drop(synced?),
+    }
     let said = LastSaid::answered(host, &ssh.ask(&["status"], ssh::LONG)?, ctx.now())?;
-    let busy: Vec<String> = (said.workers.iter())
-        .filter(|row| row["task"] != "idle")
-        .filter_map(|row| Some(host_work::name_of(host, row["name"].as_str()?)))
-        .collect();
+    let busy = said.workers.iter().filter(|row| row["task"] != "idle").filter_map(|row| row["name"].as_str());
+    let busy: Vec<String> = busy.map(|name| host_work::name_of(host, name)).collect();
     if !busy.is_empty() && !is_forced {
         return Err(failure::IN_USE
             .failure(format!("workers of {} have tasks: {}", host.name, busy.join(", ")))
             .hint("accept their work, or take it away: `worker-ctl reset HOST:NAME`"));
     }
-    let id = hub_id(ctx)?;
-    let words = [TOOL, HOSTED, "--json", "--release", "--format=sha1"].map(OsString::from);
-    let source = ctx.source();
-    let name = source.file_name().and_then(OsStr::to_str).unwrap_or("repository").trim_start_matches('.');
-    let own = [
-        format!("--id={id}"),
-        format!("--repo={name}"),
-        format!("--on={}", ctx.clone.branch),
-        format!("--root={}", host.table.root),
-    ];
-    ssh.ask_with(&words.into_iter().chain(own.map(OsString::from)).collect::<Vec<_>>(), Vec::new(), ssh::LONG).map(drop)
+    let words = [HOSTED.into(), "--json".into(), "--release".into(), format!("--id={}", hub_id(ctx)?).into()];
+    ssh.ask_with(&ssh.tool(&words), Vec::new(), ssh::LONG).map(drop)
 }
 
 fn login(ctx: &Context<'_>, name: &str, agent: &str) -> Result<Exit> {
@@ -334,9 +333,5 @@ fn login(ctx: &Context<'_>, name: &str, agent: &str) -> Result<Exit> {
         let would = format!("run `{} {}` on {name}", program.name, program.login);
         return Ok(show(ctx.ui, json!({ "host": name }), &[would]));
     }
-    Ok(match ssh_to(ctx, &host).on_terminal(&words)?.foreground()? {
-        Status::Exited(0) => Exit::Done,
-        Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
-        Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
-    })
+    Ok(exit_of(ssh_to(ctx, &host).on_terminal(&words)?.foreground()?))
 }

@@ -1,6 +1,6 @@
 //! What a hub tells its host: to have a repository and a root for it, and which work has landed.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
@@ -11,11 +11,12 @@ use shopfloor_core::error::Exit;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, answer};
+use shopfloor_core::known_dirs::DirList;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
 use toml_edit::{DocumentMut, Item, table, value};
 
-use crate::apply::{host_work, land};
+use crate::apply::{land, publish, rebase};
 use crate::commands::{about, init::KEPT, joined};
 use crate::context::Context;
 use crate::failure;
@@ -35,11 +36,12 @@ const HUB: &str = "shopfloor.hub";
 pub struct Args {
     #[arg(long)]
     pub id: String,
-    #[arg(long)]
-    pub repo: String,
-    #[arg(long)]
+    /// The name of the repository, its branch and its format of objects, to make what is missing
+    #[arg(long, required_unless_present = "release")]
+    pub repo: Option<String>,
+    #[arg(long, default_value = "")]
     pub on: String,
-    #[arg(long)]
+    #[arg(long, default_value = "sha1")]
     pub format: String,
     #[arg(long = "set")]
     pub settings: Vec<String>,
@@ -51,23 +53,31 @@ pub struct Args {
     pub release: bool,
 }
 
+/// What the repository's configuration names as its hub when it has none any more.
+const NOBODY: &str = "none";
+
 /// Makes the bare repository; with `--config`, writes the configuration of the root, which is there by then.
 pub fn run(ui: &Ui, env: &Env, args: &Args, root: Option<&Path>) -> Result<Exit> {
-    if args.repo.contains('/') || args.repo.starts_with('.') || args.repo.is_empty() {
+    let name = args.repo.as_deref().unwrap_or("repository");
+    if name.contains('/') || name.starts_with('.') || name.is_empty() {
         return Err(Failure::usage("the repository's name is no name of a directory"));
     }
-    let default = || expand_home(env, "~/workers").join(&args.repo);
+    let default = || expand_home(env, "~/workers").join(name);
     let root = root.map_or_else(default, |root| env.cwd.join(expand_home(env, &root.to_string_lossy())));
-    let parent = root.parent().unwrap_or(&root);
-    fs::create_private_dir(parent)?;
-    let _lock = Lock::take(&parent.join(".hosted.lock"))?;
-    let source = PathBuf::from([root.as_os_str(), OsStr::new(".git")].into_iter().collect::<std::ffi::OsString>());
+    let list = DirList::roots(env).map(|list| list.path().with_extension("hosted.lock"));
+    let _lock = list.map(|file| Lock::take(&file)).transpose()?;
+    let source = PathBuf::from([root.as_os_str(), OsStr::new(".git")].into_iter().collect::<OsString>());
     let is_root = root.exists() && prove(env, &root)?.is_ok();
     if is_root {
         let config = RootConfig::load(env, &root, &[])?;
         refuse_other(&root, config.hub.as_deref(), args, config.text("source") == source.to_string_lossy())?;
     }
-    make_repo(env, &source, args)?;
+    let git = Git::find(env)?;
+    if args.release {
+        git.cmd(&source).args(["config", HUB, NOBODY]).capture()?;
+    } else {
+        make_repo(&git, &source, args)?;
+    }
     if is_root && (args.config || args.release) {
         configure(ui, &root, &source, args)?;
     }
@@ -80,40 +90,38 @@ fn refuse_other(root: &Path, hub: Option<&str>, args: &Args, is_ours: bool) -> R
     let why = match hub {
         Some(hub) if hub == args.id => return Ok(()),
         Some(hub) => format!("{} belongs to the hub {hub}", root.display()),
-        // A hub that was killed has not written its name yet.
+        // A hub that was killed has not written its name yet, and one that forgot the host has taken it away.
         None if is_ours => return Ok(()),
         None => format!("{} is a root of its own", root.display()),
     };
     Err(failure::EXISTS.failure(why).hint("name another directory with `--root DIR` of `host add`"))
 }
 
-fn make_repo(env: &Env, source: &Path, args: &Args) -> Result<()> {
-    let git = Git::find(env)?;
-    let ask = |dir: &Path, words: &[&str]| git.cmd(dir).args(words.iter().copied()).capture();
-    let owner = || Ok::<String, Failure>(ask(source, &["config", "--local", "--get", HUB])?.text());
+fn make_repo(git: &Git, source: &Path, args: &Args) -> Result<()> {
+    let ask = |words: &[&str]| git.cmd(source).args(words.iter().copied()).capture();
+    let taken = |why: &str| {
+        let why = format!("{} {why}", source.display());
+        failure::EXISTS.failure(why).hint("name another directory with `--root DIR` of `host add`")
+    };
     if !source.join("HEAD").is_file() {
-        fs::create_private_dir(source)?;
-        if !fs::list(source)?.is_empty() {
-            return Err(failure::EXISTS
-                .failure(format!("{} is not empty", source.display()))
-                .hint("name another directory with `--root DIR` of `host add`"));
+        if source.exists() && !fs::list(source)?.is_empty() {
+            return Err(taken("is not empty"));
         }
+        fs::create_private_dir(source)?;
         let (branch, format) = (format!("--initial-branch={}", args.on), format!("--object-format={}", args.format));
-        answer("init", &ask(source, &["init", "--bare", "--quiet", "--template=", &branch, &format])?)?;
-        answer("config", &ask(source, &["config", HUB, &args.id])?)?;
+        answer("init", &ask(&["init", "--bare", "--quiet", "--template=", &branch, &format])?)?;
     }
-    match owner()? {
+    match ask(&["config", "--local", "--get", HUB])?.text() {
         hub if hub == args.id => {}
-        hub if hub.is_empty() && args.release => {}
-        hub if hub.is_empty() => drop(answer("config", &ask(source, &["config", HUB, &args.id])?)?),
+        hub if hub == NOBODY || hub.is_empty() && ask(&["for-each-ref", "--count=1"])?.stdout.is_empty() => {
+            answer("config", &ask(&["config", HUB, &args.id])?)?;
+        }
+        hub if hub.is_empty() => return Err(taken("is a repository of its own")),
         hub => return refuse_other(source, Some(&hub), args, false),
     }
     for setting in &args.settings {
         let Some((key, text)) = setting.split_once('=').filter(|(key, _)| KEPT.contains(key)) else { continue };
-        answer("config", &ask(source, &["config", key, text])?)?;
-    }
-    if args.release {
-        ask(source, &["config", "--unset-all", HUB])?;
+        answer("config", &ask(&["config", key, text])?)?;
     }
     Ok(())
 }
@@ -130,7 +138,10 @@ fn configure(ui: &Ui, root: &Path, source: &Path, args: &Args) -> Result<()> {
     if args.release {
         document.remove("hub");
     } else if document.get("hub").is_none() {
-        document = parse(ui.input()?)?;
+        // One that had workers before is as a person has it.
+        if document.get("workers").is_none() {
+            document = parse(ui.input()?)?;
+        }
         let repo = document.entry("repo").or_insert(table());
         repo["source"] = value(source.to_string_lossy().as_ref());
         repo["branch"] = value(args.on.as_str());
@@ -144,8 +155,13 @@ fn configure(ui: &Ui, root: &Path, source: &Path, args: &Args) -> Result<()> {
 /// What of a hub's `config.toml` a new host gets: not what is of that machine.
 pub fn for_host(text: &str) -> String {
     let Ok(mut document) = text.parse::<DocumentMut>() else { return String::new() };
-    for table in ["workers", "hosts", "hub"] {
+    for table in ["workers", "hosts", "hub", "runners"] {
         document.remove(table);
+    }
+    // Keys of models among them.
+    let agents = document.get_mut("agents").and_then(Item::as_table_like_mut).into_iter();
+    for (_, agent) in agents.flat_map(|agents| agents.iter_mut()) {
+        agent.as_table_like_mut().map(|agent| agent.remove("env"));
     }
     let own = [
         ("repo", &["source", "branch", "copy"][..]),
@@ -180,7 +196,7 @@ pub fn landed(ctx: &Context<'_>, args: &LandedArgs) -> Result<Exit> {
     let sha = worker.as_ref().map(|worker| own_commit(ctx, worker, reviewed)).transpose()?;
     let at = {
         let _publishing = ctx.lock_root(RootLock::Publish)?;
-        host_work::advance_there(ctx, landed)?
+        advance(ctx, landed)?
     };
     let is_told = |worker: &Worker| worker.more.get(OP).is_some_and(|told| told == op);
     if let Some(sha) = sha.filter(|_| !worker.as_ref().is_some_and(is_told)) {
@@ -197,10 +213,27 @@ fn own_commit(ctx: &Context<'_>, worker: &Worker, reviewed: &str) -> Result<Stri
     let repo = &ctx.repo;
     match &worker.work.commit_sha {
         Some(sha) if sha != reviewed && repo.commit(&repo.top, reviewed)?.is_some() => {
-            let is_same = repo.work_digest(sha)? == repo.work_digest(reviewed)?;
+            let base = repo.require_base()?;
+            let base = repo.work_base(&base, sha)?.unwrap_or(base);
+            let is_same = rebase::is_same_work(ctx, worker, reviewed, sha, &base)?;
             Ok(if is_same { sha.clone() } else { reviewed.to_owned() })
         }
         _ => Ok(reviewed.to_owned()),
+    }
+}
+
+/// Puts the repository's branch on what has landed, unless it has that. Returns where the branch is.
+fn advance(ctx: &Context<'_>, landed: &str) -> Result<String> {
+    let source = ctx.source();
+    let branch = format!("refs/heads/{}^{{commit}}", ctx.repo.branch);
+    let is_in = |older: &str, newer: &str| {
+        Ok::<bool, Failure>(ctx.repo.run(&source, &["merge-base", "--is-ancestor", older, newer])?.status.success())
+    };
+    let now = answer("rev-parse", &ctx.repo.run(&source, &["rev-parse", "--verify", &branch])?)?;
+    match is_in(&now, landed)? && now != landed && publish::advance(&ctx.repo, &source, &now, landed)? {
+        true => Ok(landed.to_owned()),
+        // It has that already. Or the hub's branch goes another way, which its next push says.
+        false => Ok(now),
     }
 }
 

@@ -4,14 +4,14 @@ use shopfloor_core::error::{Exit, Failure, Result};
 
 use crate::apply::host_work::{self, name_of, ssh_to};
 use crate::apply::land::{self, Landed};
-use crate::apply::{check, publish};
+use crate::apply::{check, landing_lfs, publish};
 use crate::commands::on_host::Line;
 use crate::commands::{self, accept, review};
 use crate::context::Context;
 use crate::facts::work_summary::summary;
 use crate::facts::worker_state::{Standing, WorkFacts, WorktreeFacts};
 use crate::failure;
-use crate::hosts::{self, Host, HostWork, SeenWork};
+use crate::hosts::{self, Host, SeenWork};
 use crate::layout::RootLock;
 use crate::plan::accept::{Landing, accept as plan_accept, require_review, several_bases};
 use crate::plan::check::record;
@@ -32,8 +32,7 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
     let reviewed = {
         let _lock = hosts::lock(&ctx.root.path, &host.name)?;
         host_work::fetch(ctx, host, name, &sha)?;
-        let kept = HostWork::load(&ctx.root.path, &host.name)?;
-        let mut worker = host_work::worker(ctx, host, &row, &kept);
+        let mut worker = host_work::worker(ctx, host, &row)?;
         worker.work.commit_sha = Some(sha.clone());
         if ctx.repo.has_several_bases(&ctx.repo.base(), &sha)? {
             return Err(several_bases(&worker.name, &ctx.repo.branch));
@@ -58,34 +57,32 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
         return Err(Failure::usage("the work of a host's worker lands as one commit of the source, and is not pushed")
             .hint("leave `--merged`, `--push` and `--land` out"));
     }
-    let row = host_work::row(ctx, host, there)?;
-    let read =
-        || Ok::<Worker, Failure>(host_work::worker(ctx, host, &row, &HostWork::load(&ctx.root.path, &host.name)?));
-    let worker = read()?;
-    let asked = accept::see_unreviewed(ctx, args, &worker)?;
+    let read = || host_work::worker(ctx, host, &host_work::row(ctx, host, there)?);
     if ctx.is_dry {
-        require_review(&worker)?;
+        require_review(&read()?)?;
         let would = format!("fetch the work of {name}, and put it on {} as one commit", ctx.repo.branch);
         return Ok(commands::show(ctx.ui, accept::answer(&name, "accepted", "", &ctx.repo.branch), &[would]));
     }
-    let lock = hosts::lock(&ctx.root.path, &host.name)?;
-    let finished = host_work::finish_open(ctx, host)?;
-    if let Some(new) = finished.get(&name) {
+    let finished = host_work::sync(ctx, host)?;
+    ssh_to(ctx, host).ask(&["patrol"], ssh::LONG)?;
+    let worker = read()?;
+    if let Some(new) = finished.get(&name).filter(|_| worker.task == Task::Idle) {
         return Ok(accept::print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
     }
-    // Somebody may have landed it meanwhile.
-    let row = host_work::row(ctx, host, there)?;
-    let mut worker = host_work::worker(ctx, host, &row, &HostWork::load(&ctx.root.path, &host.name)?);
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         return Ok(accept::print_answer(ctx, &worker, pre_sha, &Landed::Rebasing(Vec::new())));
     }
-    if asked.is_some() && worker.work.commit_sha != asked {
+    let sha = require_review(&worker)?.to_owned();
+    // Both may take long, so nobody waits for them.
+    accept::see_unreviewed(ctx, args, &worker)?;
+    check_there(ctx, host, there, &worker, args)?;
+    let _host = hosts::lock(&ctx.root.path, &host.name)?;
+    let mut worker = read()?;
+    if worker.task != Task::NeedsReview || worker.work.commit_sha.as_ref() != Some(&sha) {
         return Err(accept::changed_meanwhile(&name));
     }
-    let sha = require_review(&worker)?.to_owned();
     host_work::fetch(ctx, host, there, &sha)?;
-    host_work::carry_over(ctx, &mut worker)?;
-    check_there(ctx, host, there, &worker, args)?;
+    host_work::carry_over(ctx, &mut worker, &ctx.repo.fetched(&ctx.source())?)?;
     let _own = ctx.lock(&name)?;
     let landed = land::while_parent_rests(ctx, &worker, args.force, || publish_work(ctx, &worker, args))?;
     let new = match &landed {
@@ -99,7 +96,6 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     if let Err(failure) = host_work::tell_landed(ctx, host, there, (&sha, new)) {
         ctx.ui.warn(format!("{name} has landed, and {} does not know it yet: {failure}", host.name));
     }
-    drop(lock);
     Ok(accept::print_answer(ctx, &worker, &sha, &landed))
 }
 
@@ -135,6 +131,7 @@ fn publish_work(ctx: &Context<'_>, worker: &Worker, args: &accept::Args) -> Resu
         land::tell_unreviewed(ctx, &plan);
         match &plan.landing {
             Landing::Commit { tree } => {
+                landing_lfs::copy(ctx, &landing_lfs::read(ctx, None, &plan.base, tree)?)?;
                 let new = publish::commit(ctx, worker, &plan, tree, args.message.as_deref())?;
                 if publish::publish(&ctx.repo, &ctx.source(), &plan, &new)? {
                     return Ok(Landed::Accepted(new));

@@ -9,33 +9,39 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::Value;
 use shopfloor_core::args::flag_duration;
-use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::proc::Status;
+use shopfloor_core::proc::{Output, Status};
 use shopfloor_core::text::{printable, printable_lines};
 
 use crate::apply::host_status::{self, named};
 use crate::apply::host_work::{self, name_of, ssh_to};
 use crate::context::Context;
 use crate::failure;
-use crate::hosts::{self, Host};
+use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::ssh;
+use crate::worker::{checked_name, new_name};
 
-/// The commands that a host carries out.
-const THERE: [&str; 23] = [
-    "add", "up", "resume", "down", "status", "start", "queue", "check", "clashes", "cost", "login", "message",
-    "answer", "attach", "peek", "wait", "reject", "comment", "rebase", "doctor", "reset", "patrol", "events",
-];
+/// The commands that a host carries out: those that only look, those that begin work on its default branch, and others.
+const LOOKING: &str = "status clashes cost login answer attach peek wait doctor events";
+const BEGINNING: &str = "add up resume start queue rebase reset";
+const OTHERS: &str = "down check message reject comment patrol nuke";
+
+/// Those about a host's work that this machine carries out.
+const HERE: &str = "review accept";
+
+fn is_one(command: &str, of: &[&str]) -> bool {
+    of.iter().flat_map(|all| all.split(' ')).any(|one| one == command)
+}
 
 /// What this machine has to say of where and how, and not the host.
 const OURS: [&str; 5] = ["root", "host", "dirs", "color", "source"];
 
-/// The commands before which a host has to know what has landed.
-const ON_BASE: [&str; 7] = ["add", "up", "resume", "start", "queue", "rebase", "reset"];
-
 /// Those that say what they did, with the name behind it.
-const SAYS_VERB: [&str; 6] = ["up", "down", "resume", "reset", "nuke", "rebase"];
+const SAYS_VERB: &str = "up down resume reset nuke rebase";
+
+/// Those whose answer is a list, which may be empty.
+const LISTS: &str = "clashes cost queue events doctor nuke reset";
 
 /// How long one question of `wait` lasts, so that a cut line costs no more than that.
 const SLICE: Duration = Duration::from_secs(20);
@@ -47,14 +53,10 @@ pub struct Line {
     words: Vec<OsString>,
     /// The workers, as the host calls them.
     pub workers: Vec<String>,
+    /// Those that the host said last that it has.
+    known: Vec<String>,
     input: Vec<u8>,
     matches: ArgMatches,
-}
-
-/// Whether a command line may be for a host.
-pub fn may_be(env: &Env, named: Option<&str>) -> bool {
-    let has_colon = |arg: &OsString| arg.as_encoded_bytes().contains(&b':');
-    named.is_some() || env.args.iter().skip(1).any(has_colon)
 }
 
 /// What stands for a file with one text.
@@ -108,13 +110,15 @@ impl Line {
         }
         let Some(host) = reading.host else { return Ok(None) };
         let host = ctx.root.host(&host)?;
-        if !THERE.contains(&name) && !["nuke", "review", "accept"].contains(&name) {
+        if !is_one(name, &[LOOKING, BEGINNING, OTHERS, HERE]) {
             return Err(Failure::usage(format!("`{name}` is not for a host"))
                 .hint("leave `--host` out, or log in there and run it"));
         }
         let Reading { words, workers, input, .. } = reading;
-        let matches = of_command.clone();
-        Ok(Some(Line { host, command: name.into(), words, workers, input: input.unwrap_or_default(), matches }))
+        let (matches, input) = (of_command.clone(), input.unwrap_or_default());
+        let said = LastSaid::load(&ctx.root.path, &host.name).workers.into_iter();
+        let known = said.filter_map(|row| row["name"].as_str().map(str::to_owned)).collect();
+        Ok(Some(Line { host, command: name.into(), words, workers, known, input, matches }))
     }
 
     fn has(&self, id: &str) -> bool {
@@ -134,65 +138,101 @@ impl Line {
     pub fn run(mut self, ctx: &Context<'_>) -> Result<Exit> {
         let refuse =
             |what: &str| Err(Failure::usage(format!("{what} cannot be done over ssh")).hint("do it on the host"));
-        match self.command.as_str() {
+        let (command, is_asked) = (self.command.clone(), ctx.ui.can_ask() && !ctx.ui.is_json() && !ctx.is_dry);
+        match command.as_str() {
             "events" if self.has("follow") => return refuse("`events --follow`"),
             "status" if self.has("watch") => return refuse("`status --watch`"),
             "reject" if self.has("edit") || self.has("from_request") => return refuse("this `reject`"),
             "add" if self.matches.contains_id("worktree") => return refuse("`add --worktree`"),
-            "attach" | "login" if !ctx.is_dry => return self.on_terminal(ctx),
             "wait" => return self.wait(ctx),
             // It would hold the line for as long as it runs.
             "up" if self.workers.is_empty() && !self.has("detach") => self.words.push("--detach".into()),
             _ => {}
         }
-        if ON_BASE.contains(&self.command.as_str()) && !ctx.is_dry {
-            host_work::sync(ctx, &self.host)?;
-        }
-        let exit = self.pass_on(ctx, &self.words)?;
-        // Who is there is known then, should the host not answer later.
-        if ["add", "start", "nuke"].contains(&self.command.as_str()) && exit == Exit::Done && !ctx.is_dry {
-            host_status::ask_one(ctx, &self.host);
+        self.tell_first(ctx)?;
+        // The host asks the person.
+        let is_asking = is_one(&command, &["nuke"]) || self.has("repair");
+        let (ssh, input) = (ssh_to(ctx, &self.host), self.input.clone());
+        let exit = match is_one(&command, &["attach login"]) && !ctx.is_dry || is_asking && is_asked && !self.has("yes")
+        {
+            true => exit_of(ssh.on_terminal(&ssh.tool(&self.words))?.foreground()?),
+            false => {
+                let limit = if command == "peek" { ssh::SOON / 4 } else { ssh::LONG };
+                self.tell(ctx, &ssh.run(&ssh.tool(&self.words), input, limit)?)?
+            }
+        };
+        if exit.code() == 0 && !ctx.is_dry {
+            self.remember(ctx)?;
         }
         Ok(exit)
     }
 
-    /// Runs it there, and prints what it says.
-    fn pass_on(&self, ctx: &Context<'_>, words: &[OsString]) -> Result<Exit> {
-        let ssh = ssh_to(ctx, &self.host);
-        let output = ssh.run(&ssh.tool(words), self.input.clone(), ssh::LONG)?;
-        self.print(ctx, &output.stdout);
-        for line in String::from_utf8_lossy(&output.stderr).lines() {
-            ctx.ui.relay(&self.renamed(line));
+    /// Tells the host first what has landed, and where the branch is, where the command depends on that.
+    fn tell_first(&self, ctx: &Context<'_>) -> Result<()> {
+        if ctx.is_dry || is_one(&self.command, &[LOOKING]) {
+            return Ok(());
         }
-        Ok(exit_of(output.status))
+        if is_one(&self.command, &[BEGINNING]) {
+            return host_work::sync(ctx, &self.host).map(drop);
+        }
+        if !host_work::open_accepts(ctx, &self.host)?.is_empty() {
+            let _lock = hosts::lock(&ctx.root.path, &self.host.name)?;
+            host_work::finish_open(ctx, &self.host)?;
+        }
+        Ok(())
     }
 
-    fn print(&self, ctx: &Context<'_>, stdout: &[u8]) {
+    /// Forgets what was seen of tasks that are over, and knows who is there should the host not answer later.
+    fn remember(&self, ctx: &Context<'_>) -> Result<()> {
+        if is_one(&self.command, &["start reset nuke"]) {
+            let _lock = hosts::lock(&ctx.root.path, &self.host.name)?;
+            let known = HostWork::load(&ctx.root.path, &self.host.name)?.reviews.into_keys().collect();
+            let over: Vec<String> =
+                if self.workers.is_empty() && self.has("all") { known } else { self.workers.clone() };
+            over.iter().try_for_each(|worker| host_work::unpin(ctx, &self.host, worker))?;
+        }
+        if is_one(&self.command, &["add start nuke"]) {
+            host_status::ask_one(ctx, &self.host, ssh::SHORT);
+        }
+        Ok(())
+    }
+
+    /// Prints what the host said. Exit 4 if that is no answer of worker-ctl's.
+    fn tell(&self, ctx: &Context<'_>, output: &Output) -> Result<Exit> {
+        let lines = String::from_utf8_lossy(&output.stderr).into_owned();
+        let (exit, host) = (exit_of(output.status), &self.host.name);
+        let is_ours = [0, 1, 2, 3, 4, 75, 124].contains(&output.status.code());
+        let has_told = self.print(ctx, &output.stdout);
+        if !is_ours || ctx.ui.is_json() && !has_told && !(exit == Exit::Done && is_one(&self.command, &[LISTS])) {
+            return Err(failure::there(4, format!("{host}: worker-ctl there gave no answer ({})", output.status))
+                .details(lines.lines().take(20).map(|line| format!("  {}", printable(line)))));
+        }
+        let own = |line: &str| line.strip_prefix("worker-ctl: ").map(|said| format!("{}: {said}", ctx.ui.tool()));
+        for line in lines.lines() {
+            let line = self.renamed(line);
+            ctx.ui.relay(
+                &own(&line).unwrap_or_else(|| if line.starts_with("  ") { line } else { format!("{host}: {line}") }),
+            );
+        }
+        Ok(exit)
+    }
+
+    /// Prints the answer. Returns whether there was one.
+    fn print(&self, ctx: &Context<'_>, stdout: &[u8]) -> bool {
         if !ctx.ui.is_json() {
             let text = printable_lines(stdout, self.has("ansi"));
             for line in text.split_inclusive(|byte| *byte == b'\n') {
-                // The name alone, or what was done with it.
-                let line_of = |name: &&String| {
-                    let verb = line.trim_ascii_end().strip_suffix(name.as_bytes());
-                    verb.is_some_and(|verb| {
-                        verb.is_empty() || SAYS_VERB.contains(&&*self.command) && verb.ends_with(b" ")
-                    })
-                };
-                let name = self.workers.iter().find(line_of).filter(|_| self.command != "peek");
-                match name {
-                    Some(name) => {
-                        let verb = &line[..line.trim_ascii_end().len() - name.len()];
-                        ctx.ui.answer(verb);
-                        ctx.ui.line(name_of(&self.host, name));
+                match std::str::from_utf8(line) {
+                    Ok(path) if self.command == "add" && path.starts_with('/') => {
+                        ctx.ui.answer(format!("{}:{path}", self.host.name).as_bytes());
                     }
-                    None if self.command == "add" && line.starts_with(b"/") => {
-                        ctx.ui.answer(&[self.host.name.as_bytes(), b":", line].concat());
-                    }
-                    None => ctx.ui.answer(line),
+                    Ok(line) if self.command != "peek" => ctx.ui.answer(self.with_name(line).as_bytes()),
+                    _ => ctx.ui.answer(line),
                 }
             }
-            return;
+            return !stdout.is_empty();
         }
+        let mut has_told = false;
         for line in stdout.split(|byte| *byte == b'\n') {
             // A shell there may say something first.
             let Some(mut answer) = serde_json::from_slice::<Value>(line).ok().filter(Value::is_object) else {
@@ -206,12 +246,32 @@ impl Line {
                 }
             }
             ctx.ui.json(&named(&self.host, answer));
+            has_told = true;
+        }
+        has_told
+    }
+
+    /// Whether the host has a worker of this name, as far as is known.
+    fn is_worker(&self, word: &str) -> bool {
+        self.workers.iter().chain(&self.known).any(|name| name == word)
+    }
+
+    /// A line of the answer: a name alone or first, or what was done with it.
+    fn with_name(&self, line: &str) -> String {
+        let whole = line.trim_end();
+        let (first, rest) = whole.split_once(' ').unwrap_or((whole, ""));
+        match whole.rsplit_once(' ') {
+            _ if self.is_worker(first) => format!("{}{}", name_of(&self.host, first), &line[first.len()..]),
+            Some((verb, name)) if is_one(&self.command, &[SAYS_VERB]) && self.is_worker(name) && rest == name => {
+                format!("{verb} {}{}", name_of(&self.host, name), &line[whole.len()..])
+            }
+            _ => line.to_owned(),
         }
     }
 
     /// What the host says, with the workers' names as they are here: in commands, and as the first word.
     fn renamed(&self, text: &str) -> String {
-        let named = |word: &str| match self.workers.iter().any(|name| name == word) {
+        let named = |word: &str| match self.is_worker(word) {
             true => name_of(&self.host, word),
             false => word.to_owned(),
         };
@@ -226,12 +286,6 @@ impl Line {
             n => all(part, if n % 2 == 1 { usize::MAX } else { 0 }),
         });
         text[..text.len() - rest.len()].to_owned() + &parts.collect::<Vec<_>>().join("`")
-    }
-
-    /// Gives the command the person's terminal.
-    fn on_terminal(&self, ctx: &Context<'_>) -> Result<Exit> {
-        let ssh = ssh_to(ctx, &self.host);
-        Ok(exit_of(ssh.on_terminal(&ssh.tool(&self.words))?.foreground()?))
     }
 
     /// Asks again and again, so that a line that is cut costs nothing.
@@ -249,16 +303,11 @@ impl Line {
             words.insert(1, format!("--timeout={}ms", left.as_millis().max(1)).into());
             let ssh = ssh_to(ctx, &self.host);
             match ssh.run(&ssh.tool(&words), Vec::new(), SLICE * 3) {
-                Ok(output) if output.status.code() != 124 => {
-                    self.print(ctx, &output.stdout);
-                    let lines = String::from_utf8_lossy(&output.stderr).into_owned();
-                    lines.lines().for_each(|line| ctx.ui.relay(&self.renamed(line)));
-                    return Ok(exit_of(output.status));
-                }
+                Ok(output) if output.status.code() != 124 => return self.tell(ctx, &output),
                 Ok(_) => is_cut = false,
                 Err(cut) if failure::UNREACHABLE.is_kind_of(&cut) => {
                     if !std::mem::replace(&mut is_cut, true) {
-                        ctx.ui.note(&cut.message);
+                        ctx.ui.note(&cut);
                     }
                     shopfloor_core::proc::check_interrupt()?;
                     std::thread::sleep(Duration::from_secs(1));
@@ -280,7 +329,7 @@ impl Line {
     }
 }
 
-fn exit_of(status: Status) -> Exit {
+pub fn exit_of(status: Status) -> Exit {
     match status {
         Status::Exited(0) => Exit::Done,
         Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
@@ -360,10 +409,12 @@ impl Reading {
                     .hint("run the command once for each machine"));
             }
         }
-        if self.host.is_some() {
-            crate::worker::checked_name(name)?;
-        }
-        self.workers.push(name.to_owned());
+        let name = match (&self.host, self.words[0] == "add") {
+            (None, _) => name.to_owned(),
+            (Some(_), true) => new_name(name)?,
+            (Some(_), false) => checked_name(name)?.to_owned(),
+        };
+        self.workers.push(name.clone());
         Ok(name.into())
     }
 

@@ -18,6 +18,7 @@ use crate::context::Context;
 use crate::facts::clashes::last;
 use crate::facts::work_summary::{Summary, summary};
 use crate::failure;
+use crate::hosts;
 use crate::layout;
 use crate::plan::accept::{require_review, several_bases};
 use crate::plan::check::record;
@@ -202,7 +203,12 @@ fn head(
     }
     if let Some(check) = record(worker) {
         let log = layout::check_log(&ctx.root.path, &worker.name);
-        let result = if check.ok { "green".to_owned() } else { format!("red, see {}", log.display()) };
+        let is_there = hosts::split(&worker.name).is_some();
+        let result = match check.ok {
+            true => "green".to_owned(),
+            false if is_there => "red".to_owned(),
+            false => format!("red, see {}", log.display()),
+        };
         text += &format!("Check:  {result}\n");
     }
     for clash in last(&ctx.root.path) {

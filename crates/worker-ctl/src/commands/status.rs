@@ -415,6 +415,7 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "commit_sha": work.commit_sha,
         "commit": work.commit_sha,
         "reviewed_sha": work.reviewed_sha,
+        "onto": work.onto_sha,
         "created_at_unix": worker.created_at_unix,
         "created_at": time(worker.created_at_unix),
         "last_activity_unix": worker.last_activity_unix,

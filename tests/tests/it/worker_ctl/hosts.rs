@@ -200,7 +200,7 @@ fn a_host_is_added_only_if_ssh_knows_it_and_has_the_programs() {
     big.program("worker-ctl", "exit 127");
     refused(1, "install.sh");
     big.program("worker-ctl", "[ \"$1\" = --version ] && echo worker-ctl 0.1.0 || yes");
-    refused(4, "too long");
+    refused(4, "more than 16 MB");
     for said in ["{}", "{\"root\":\"\\u001b[2J\"}", "nonsense", "\\033]0;x\\007"] {
         big.program(
             "worker-ctl",
@@ -288,7 +288,7 @@ fn a_full_disk_on_a_host_costs_nothing_that_was_there() {
     let disk = w.path("big/workers");
     std::fs::create_dir_all(&disk).unwrap();
     let here = w.at(w.path(""));
-    if !needs_sshd() || !needs_mount(&here, &format!("mount -t tmpfs -o size=12m none '{}'", disk.display())) {
+    if !needs_sshd() || !needs_mount(&here, &format!("mount -t tmpfs -o size=12m,mode=700 none '{}'", disk.display())) {
         return;
     }
     let unmount = Unmount(&here, &disk);

@@ -1,6 +1,7 @@
 //! worker-ctl: a host that is hostile. It can hand over commits and texts, and nothing else comes of what it says.
 
-use crate::support::host::{hire, hub, needs_sshd, row, work};
+use crate::support::floor::Floor;
+use crate::support::host::{Machine, hire, hub, needs_sshd, row, work};
 use crate::support::worker::tip;
 use crate::support::world::{World, text};
 
@@ -83,4 +84,73 @@ fn commits_of_a_host_are_looked_at_as_a_strangers() {
     made.any_status().any_out().any_err();
     assert!(refused().contains("hasDotgit"));
     assert_eq!((tip(&floor), floor.root.git(&["for-each-ref", "refs/shopfloor/hosts"])), (old, String::new()));
+}
+
+#[test]
+fn the_same_lines_at_another_place_are_not_the_reviewed_work_on_a_host_either() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, _) = hub(&w, &[]);
+    let [one, other] = ["return 1", "return 2"].map(|line| format!("{{\n    {line};\n}}\n"));
+    let function = |name: &str, body: &str| format!("fn {name}() {body}\n");
+    let before = function("is_debug", &one) + &function("is_admin", &one);
+    floor.app.commit("a.rs", &before);
+    let big = Machine::new(&w, "big");
+    floor.ctl(&["host", "add", "big", "--ssh", "big"]).succeeds();
+    hire(&floor, "big:eve");
+    floor.ctl(&["start", "big:eve", "--task", "think"]).succeeds();
+    let eve = w.at(big.root().path.join(".worktrees/eve"));
+    let put = |text: &str, more: &[&str]| {
+        eve.write("a.rs", text);
+        eve.git(&[&["commit", "-q", "-a", "-m", "Change it"][..], more].concat());
+        floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
+        floor.ctl(&["patrol", "--host", "big"]).succeeds();
+    };
+    put(&(function("is_debug", &other) + &function("is_admin", &one)), &[]);
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    let old = tip(&floor);
+    put(&(function("is_debug", &one) + &function("is_admin", &other)), &["--amend"]);
+    let refused = floor.ctl(&["accept", "big:eve", "--json"]).exit(1).json();
+    assert_eq!((text(&refused, "/error/kind"), tip(&floor)), ("changed", old));
+}
+
+#[test]
+fn what_the_source_has_dropped_lands_with_no_work_of_a_host() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big"]);
+    let before = tip(&floor);
+    floor.app.commit("bad.txt", "bad\n");
+    hire(&floor, "big:eve");
+    work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    floor.app.git(&["reset", "-q", "--hard", &before]);
+    // The host learns that first, and puts the work on the branch as it is now.
+    floor.ctl(&["accept", "big:eve"]).exit(0).any_out().err_has("was not reviewed");
+    assert_eq!(floor.app.git(&["log", "--format=%s", &format!("{before}..main")]), "Add a\n");
+    assert!(!floor.app.has("bad.txt"));
+    // Where it did not, nothing lands: the host says which commit the work sits on.
+    work(&floor, "big:eve", "COMMIT b.txt one Add b");
+    let real = w.path("bin/worker-ctl");
+    let (kept, base) = (floor.app.git(&["commit-tree", "-p", "main", "-m", "gone", "main^{tree}"]), tip(&floor));
+    floor.app.git(&["update-ref", "refs/heads/main", kept.trim_end()]);
+    work_on(&floor, &machines[0], "big:eve");
+    floor.app.git(&["update-ref", "refs/heads/main", &base]);
+    let body = format!(
+        "case \" $* \" in *' patrol '*) echo '{{\"workers\":[]}}';; *) exec '{}' \"$@\";; esac",
+        real.display()
+    );
+    machines[0].sh("worker-ctl down").any_status().any_out().any_err();
+    machines[0].program("worker-ctl", &body);
+    let refused = floor.ctl(&["accept", "big:eve", "--json"]).exit(1).any_err().json();
+    assert_eq!((text(&refused, "/error/kind"), tip(&floor)), ("moved_back", base));
+}
+
+/// Lets the host put the work on the branch as it is now.
+fn work_on(floor: &Floor<'_>, machine: &Machine<'_>, id: &str) {
+    floor.ctl(&["rebase", id]).exit(0).any_out().any_err();
+    assert_eq!(machine.tip(), tip(floor));
 }
