@@ -147,5 +147,5 @@ fn write(root: &Path, name: &str, value: &impl Serialize) -> Result<()> {
 pub fn forget(root: &Path, host: &str) -> Result<()> {
     let of = |end: &str| dir(root).join(format!("{host}{end}"));
     fs::remove_tree(&of(".in"))?;
-    [".json", ".work.json", ".ssh", ".lock"].iter().try_for_each(|end| fs::remove(&of(end)))
+    [".json", ".work.json", ".lock"].iter().try_for_each(|end| fs::remove(&of(end)))
 }

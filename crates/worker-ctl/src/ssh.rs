@@ -10,6 +10,7 @@ use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, FailureKind, Result};
 use shopfloor_core::fs;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::proc::{self, Cmd, Output};
 use shopfloor_core::text::{printable, shell_word};
 
@@ -80,7 +81,9 @@ impl Ssh<'_> {
         })?;
         let mut words = vec![ssh.into_os_string()];
         let mut own: Vec<String> = OPTIONS.map(str::to_owned).to_vec();
-        let socket = hosts::dir(self.root).join(format!("{}.ssh", self.host.name));
+        // Another destination has another connection, whatever it is called here.
+        let dest = Digest::of(self.host.table.ssh.as_bytes()).to_string();
+        let socket = hosts::dir(self.root).join(format!("{}.{}", self.host.name, &dest[..8]));
         if socket.as_os_str().len() <= LONGEST_SOCKET {
             fs::create_private_dir(&hosts::dir(self.root))?;
             let path = socket.to_string_lossy().replace('%', "%%");

@@ -23,6 +23,7 @@ mod hostile;
 mod hosts;
 mod hosts_cut;
 mod hosts_hostile;
+mod hosts_words;
 mod init;
 mod killed_accept;
 mod killed_commands;

@@ -1,0 +1,149 @@
+//! worker-ctl: what a command says and does when it is passed on to a host.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::support::host::{Machine, hire, hub, needs_sshd, row, work};
+use crate::support::world::{World, mode, text, wait_for};
+
+#[test]
+fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big"]);
+    let there = format!("big:{}", machines[0].root().path.join(".worktrees/eve").display());
+    let added = floor.ctl(&["add", "eve", "--host", "big", "--json"]).exit(0).json();
+    assert_eq!((text(&added, "/id"), text(&added, "/worktree"), text(&added, "/host")), ("big:eve", &*there, "big"));
+    let up = floor.ctl(&["up", "--host", "big", "--json"]).any_status().any_err();
+    assert_eq!(*up.status, Some(75), "{up}");
+    up.out_has("\"host\":\"big\"");
+    wait_for(|| row(&floor, "big:eve")["session"] == "up");
+    // Nobody was named.
+    floor.ctl(&["start", "--host", "big", "--task", "think"]).exit(0).any_err().out_has("big:eve\n");
+    floor.ctl(&["status", "--host", "big"]).exit(0).out_has("big:eve  working");
+    let all = floor.ctl(&["status", "--host", "big", "--json"]).exit(0).json();
+    assert_eq!(text(&all, "/workers/0/worktree"), there);
+    floor
+        .ctl(&["start", "--queue", "--host", "big", "--worker", "eve", "--task", "later"])
+        .exit(0)
+        .any_err()
+        .out_has("t1");
+    w.at(w.home("")).write("more.jsonl", "{\"prompt\":\"COMMIT x.txt x 'x'\"}\n");
+    let more = w.home("more.jsonl");
+    floor.ctl(&["start", "--queue", "--host", "big", more.to_str().unwrap()]).exit(0).any_err().out_has("t2");
+    let queue = floor.ctl(&["queue", "--host", "big", "--json"]).exit(0).any_err();
+    let rows: Vec<Value> = queue.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((text(&rows[0], "/id"), text(&rows[0], "/worker"), rows.len()), ("t1", "big:eve", 2));
+    floor.ctl(&["queue", "drop", "t1", "--host", "big"]).succeeds();
+    let text_file = w.home("task.md");
+    w.at(w.home("")).write("task.md", "-- first line\nand 'more'\n");
+    floor.ctl(&["reset", "big:eve"]).exit(0).any_err().out_has("reset big:eve\n");
+    floor.ctl(&["queue", "drop", "t2", "--host", "big"]).succeeds();
+    floor.ctl(&["start", "big:eve", "--task-file", text_file.to_str().unwrap()]).succeeds();
+    assert_eq!(row(&floor, "big:eve")["prompt"], "-- first line\nand 'more'\n");
+    let events = floor.ctl(&["events", "--host", "big", "--json"]).exit(0);
+    let last: Value = serde_json::from_str(events.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!((text(&last, "/worker"), text(&last, "/host")), ("big:eve", "big"));
+    floor.ctl(&["nuke", "big:eve", "--yes", "--force"]).exit(0).any_err().any_out();
+    // A tool that does not run there is no answer.
+    machines[0].program("worker-ctl", "exit 127");
+    let failed = floor.ctl(&["message", "big:eve", "x", "--json"]).exit(4).json();
+    assert_eq!(text(&failed, "/error/kind"), "on_host");
+    floor.ctl(&["host", "list", "--root", w.home("none").to_str().unwrap()]).exit(2).any_err();
+    // What has a colon is no host's everywhere.
+    floor.app.run("worker-ctl", &["init", "--source", ".", "--target", w.home("a:b").to_str().unwrap()]).succeeds();
+}
+
+#[test]
+fn what_was_seen_of_a_task_ends_with_it() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, _machines) = hub(&w, &["big"]);
+    hire(&floor, "big:eve");
+    work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    floor.ctl(&["reset", "big:eve", "--force"]).exit(0).any_out().any_err();
+    assert_eq!(floor.root.git(&["for-each-ref", "refs/shopfloor/hosts"]), "");
+    floor.ctl(&["accept"]).exit(1).err_has("nothing was reviewed");
+    work(&floor, "big:eve", "COMMIT a.txt two Add a");
+    let landed = floor.ctl(&["accept", "big:eve"]).exit(0).any_out();
+    landed.err_has("big:eve was not reviewed");
+}
+
+#[test]
+fn a_host_gets_a_place_that_nobody_has() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, _) = hub(&w, &[]);
+    let [big, small] = ["big", "small"].map(|name| Machine::new(&w, name));
+    let add = |more: &[&str]| floor.ctl(&[&["host", "add", "big", "--json"][..], more].concat());
+    let refused = |more: &[&str], words: &str| {
+        let answer = add(more).exit(1).any_err().json();
+        assert!(text(&answer, "/error/message").contains(words), "{answer}");
+    };
+    // A person's own repository, directory and root.
+    let own = big.home.path.join("pub/app.git");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::set_permissions(big.home.path.join("pub"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let bare = w.at(own.clone());
+    bare.git(&["clone", "-q", "--bare", floor.app.path.to_str().unwrap(), "."]);
+    refused(&["--ssh", "big", "--root", "~/pub/app"], "is a repository of its own");
+    big.home.write("full.git/mine", "");
+    refused(&["--ssh", "big", "--root", "~/full"], "is not empty");
+    assert_eq!(mode(&big.home.path.join("pub")), 0o755);
+    assert!(!big.home.has("pub/.hosted.lock") && bare.run("git", &["config", "--get", "shopfloor.hub"]).exits_with(1));
+    // After a try that failed another machine gets all it needs.
+    big.program(
+        "worker-ctl",
+        &format!(
+            "case \" $* \" in *' init '*) exit 4;; *) exec '{}' \"$@\";; esac",
+            w.path("bin/worker-ctl").display()
+        ),
+    );
+    add(&["--ssh", "big"]).exit(4).any_out().any_err();
+    add(&["--ssh", "small"]).exit(0).any_err().any_out();
+    assert_eq!(small.tip(), crate::support::worker::tip(&floor));
+    // A worker's table of before stays when the host comes again.
+    floor.ctl(&["add", "eve", "--host", "big", "--role-prompt", "You test."]).succeeds();
+    floor.ctl(&["host", "remove", "big"]).succeeds();
+    add(&["--ssh", "small"]).exit(0).any_err().any_out();
+    assert!(small.root().read("config.toml").contains("You test."));
+    assert_eq!(row(&floor, "big:eve")["task"], "idle");
+}
+
+#[test]
+fn hosts_that_hang_or_shout_cost_two_seconds_together() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big", "small"]);
+    hire(&floor, "big:eve");
+    floor.ctl(&["status"]).succeeds();
+    for machine in &machines {
+        machine.program("worker-ctl", "exec sleep 30");
+    }
+    let began = std::time::Instant::now();
+    floor.ctl(&["status"]).exit(0).out_has("unreachable since");
+    assert!(began.elapsed().as_millis() < 3_800, "{:?}", began.elapsed());
+    machines[0].program("worker-ctl", "yes >&2");
+    let failed = floor.ctl(&["message", "big:eve", "x", "--json"]).exit(4).json();
+    assert!(text(&failed, "/error/message").contains("more than 16 MB"), "{failed}");
+    // Whoever waits is told at once that waiting does not help.
+    let known = std::fs::read_to_string(w.path("known_hosts")).unwrap();
+    std::fs::write(w.path("known_hosts"), known.replace("ssh-ed25519 AAAA", "ssh-ed25519 AAAB")).unwrap();
+    machines[0].signal_sessions("KILL");
+    let other = std::fs::read_to_string(w.path("id.pub")).unwrap();
+    let wrong: String = known.lines().map(|line| format!("{} {other}", line.split(' ').next().unwrap())).collect();
+    std::fs::write(w.path("known_hosts"), wrong).unwrap();
+    let refused = floor.ctl(&["wait", "big:eve", "--json"]).exit(4).json();
+    assert_eq!(text(&refused, "/error/kind"), "ssh_refused");
+    floor.ctl(&["status"]).exit(0).any_out().err_has("HOST IDENTIFICATION HAS CHANGED");
+}
