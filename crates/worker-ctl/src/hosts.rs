@@ -33,6 +33,33 @@ pub fn ref_name(worker: &str) -> String {
     worker.replace(':', "+")
 }
 
+impl Host {
+    /// What the host says, for a person here: these workers have the names that they have here, anywhere or, if they were
+    /// not named, as the first word and in commands; and commands without one say where.
+    pub fn renamed(&self, text: &str, named: &[String], known: &[String]) -> String {
+        let Host { name: host, .. } = self;
+        let word = |word: &str, is_place: bool| {
+            let bare = word.trim_end_matches([',', ':', '.', ';', '\n']);
+            let is_its = |all: &[String]| all.iter().any(|name| name == bare);
+            if is_its(named) || is_place && is_its(known) { format!("{host}:{word}") } else { word.to_owned() }
+        };
+        let words = |text: &str, is_place: &dyn Fn(usize) -> bool| {
+            let words = text.split(' ').enumerate().map(|(n, part)| word(part, is_place(n)));
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let parts = text.split('`').enumerate().map(|(n, part)| match n % 2 {
+            0 => words(part, &|word| n == 0 && word == 0),
+            _ => match words(part, &|_| true) {
+                said if said.starts_with("worker-ctl ") && !said.contains(&format!("{host}:")) => {
+                    format!("{said} --host {host}")
+                }
+                said => said,
+            },
+        });
+        parts.collect::<Vec<_>>().join("`")
+    }
+}
+
 impl WorkerRoot {
     /// All hosts.
     pub fn hosts(&self) -> impl Iterator<Item = Host> {
@@ -110,7 +137,7 @@ pub struct HostWork {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenWork {
     pub sha: String,
-    /// Its digest, which does not depend on the commit that it sits on.
+    /// Its digest, which does not depend on the commit that it sits on; empty once it was sent back.
     pub patch: String,
 }
 

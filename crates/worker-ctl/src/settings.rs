@@ -206,7 +206,7 @@ pub struct RootConfig {
     pub workers: BTreeMap<String, WorkerTable>,
     pub hosts: BTreeMap<String, HostTable>,
     /// The hub of a root on a host, which alone lands its work.
-    pub hub: Option<String>,
+    pub hub: Option<HubTable>,
     pub sandbox: SandboxSettings,
     /// Every setting with its source, and the warnings about them.
     pub settings: config::Config,
@@ -273,10 +273,12 @@ struct Tables {
 }
 
 /// `[hub]`, which a hub has written.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct HubTable {
-    id: String,
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HubTable {
+    pub id: String,
+    /// What the hub calls this host.
+    pub name: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -294,7 +296,6 @@ impl RootConfig {
         check(&path, &text, &tables)?;
         settings.warnings.extend(find_unknown_keys(&path, &text));
         let Tables { repo: CopyTable { copy }, mut agents, workers, hosts, hub, runners } = tables;
-        let hub = hub.map(|hub| hub.id);
         let (users, warnings) = users_agents(env)?;
         let own = runners.sandbox.map(|own| own.checked(env)).transpose()?;
         let sandbox = own.map_or_else(|| SandboxSettings::of_user(env), Ok)?;

@@ -263,7 +263,7 @@ impl Cmd {
     }
 
     /// Lets it, and each program that it starts, use at most so many bytes of memory.
-    pub(crate) fn with_memory(self, bytes: u64) -> Cmd {
+    pub fn with_memory(self, bytes: u64) -> Cmd {
         Cmd { memory: Some(bytes), ..self }
     }
 

@@ -121,7 +121,20 @@ fn launcher(env: &Env) -> Result<Option<&'static str>> {
     })
 }
 
+/// `big:x` is `x --host big`, as elsewhere.
+fn named_host(args: &Args) -> Args {
+    let is_plain =
+        |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    match args.name.split_once(':') {
+        Some((host, name)) if is_plain(host) && is_plain(name) && !["pr", "mr", "issue"].contains(&host) => {
+            Args { name: name.to_owned(), host: Some(host.to_owned()), ..args.clone() }
+        }
+        _ => args.clone(),
+    }
+}
+
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
+    let args = &named_host(args);
     let repository = repository::find(env)?;
     let task = task(ui, env, args)?;
     let (args, task) = match Named::parse(&args.name) {
@@ -289,7 +302,7 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
     let path = worker["worktree"].as_str().unwrap_or_default();
     match ui.is_json() {
         true => ui.json(&there()?.unwrap_or(worker)),
-        false => ui.answer(format!("{path}\n").as_bytes()),
+        false => ui.line(printable(path)),
     }
     Ok(Exit::Done)
 }

@@ -95,14 +95,22 @@ pub fn look_after(ctx: &Context<'_>) -> Vec<String> {
 /// The rows of the hosts' workers, as `status --json` has them.
 pub fn rows(said: &[(Host, LastSaid)]) -> Vec<Value> {
     let rows = said.iter().flat_map(|(host, said)| said.workers.iter().map(move |row| (host, said, row)));
-    rows.map(|(host, said, row)| {
-        let mut row = row.clone();
-        row["id"] = row["name"].clone();
-        let mut row = named(host, row);
-        row["unreachable_since_at"] = json!(said.unreachable_since_unix.and_then(time));
-        row
-    })
-    .collect()
+    rows.filter(|(.., row)| row.is_object())
+        .map(|(host, said, row)| {
+            let mut row = row.clone();
+            let name = row["name"].as_str().unwrap_or_default().to_owned();
+            row["id"] = json!(name);
+            if !row["worktree"].is_string() {
+                row["worktree"] = json!(name);
+            }
+            for note in row["notes"].as_array_mut().into_iter().flatten() {
+                *note = json!(note.as_str().map(|note| host.renamed(note, std::slice::from_ref(&name), &[])));
+            }
+            let mut row = named(host, row);
+            row["unreachable_since_at"] = json!(said.unreachable_since_unix.and_then(time));
+            row
+        })
+        .collect()
 }
 
 /// A time in seconds since 1970 as all tools write times.

@@ -28,6 +28,9 @@ pub const LANDED: &str = "refs/shopfloor/landed";
 /// How long a push of commits to a host, and each step of a fetch from it, may take.
 const LIMIT: Duration = Duration::from_secs(900);
 
+/// The memory that git may use for what a host says.
+const MEMORY: u64 = 2 << 30;
+
 /// ssh to a host of this root.
 pub fn ssh_to<'a>(ctx: &'a Context<'_>, host: &'a Host) -> Ssh<'a> {
     Ssh { env: ctx.env, root: &ctx.root.path, host, ending: &ctx.ending }
@@ -45,7 +48,7 @@ fn ref_of(host: &Host, worker: &str, kind: &str) -> String {
 
 /// What the host says of one of its workers now.
 pub fn row(ctx: &Context<'_>, host: &Host, worker: &str) -> Result<Value> {
-    let said = ssh_to(ctx, host).ask(&["status"], ssh::LONG)?;
+    let said = ssh_to(ctx, host).ask(&["status"], ssh::SOON)?;
     let mut rows = LastSaid::answered(host, &said, ctx.now())?.workers.into_iter();
     rows.find(|row| row["name"] == worker).ok_or_else(|| {
         Failure::not_found(format!("there is no worker `{worker}` on {}", host.name))
@@ -76,8 +79,8 @@ pub fn worker(ctx: &Context<'_>, host: &Host, row: &Value) -> Result<Worker> {
     worker.work.check = serde_json::from_value(row["check"].clone()).ok();
     if let Some(SeenWork { sha, patch }) = HostWork::load(&ctx.root.path, &host.name)?.reviews.get(there) {
         worker.work.shown_sha = Some(sha.clone());
-        worker.work.reviewed_sha = Some(sha.clone());
-        worker.work.reviewed_patch = Some(patch.clone());
+        worker.work.reviewed_sha = Some(sha.clone()).filter(|_| !patch.is_empty());
+        worker.work.reviewed_patch = Some(patch.clone()).filter(|patch| !patch.is_empty());
     }
     Ok(worker)
 }
@@ -111,6 +114,9 @@ pub fn fetch(ctx: &Context<'_>, host: &Host, worker: &str, sha: &str) -> Result<
             Err(cut) if failure::UNREACHABLE.is_kind_of(&cut) => cut,
             _ => failure,
         })?;
+        if repo.commit(&repo.top, sha)?.as_deref() != Some(sha) {
+            return Err(failure::there(4, format!("{}: what it names is no commit of {worker}", host.name)));
+        }
         repo.update_ref(&[&work, sha])?;
     }
     Ok(())
@@ -145,6 +151,13 @@ pub fn pin(ctx: &Context<'_>, host: &Host, worker: &str, seen: SeenWork) -> Resu
     ctx.update(|state| {
         state.last_reviewed = Some(name_of(host, worker));
         Ok(())
+    })
+}
+
+/// Lets no review count any more of work that was sent back. What was shown is still known.
+pub fn sent_back(ctx: &Context<'_>, host: &Host, workers: &[String]) -> Result<()> {
+    HostWork::update(&ctx.root.path, &host.name, |work| {
+        work.reviews.iter_mut().filter(|(name, _)| workers.contains(name)).for_each(|(_, seen)| seen.patch.clear());
     })
 }
 
@@ -247,7 +260,7 @@ fn git_to(ctx: &Context<'_>, host: &Host, command: &[&str], words: &[&str]) -> R
     let cmd = git.fetching(&source).args(command.iter().copied()).arg(format!("host:{}", host.table.source));
     let ssh = ssh_to(ctx, host);
     let cmd = cmd.args(words.iter().copied()).var("GIT_SSH_COMMAND", ssh.for_git()?).var("GIT_SSH_VARIANT", "simple");
-    let ended = ssh.bounded(cmd, LIMIT)?;
+    let ended = ssh.bounded(cmd.with_memory(MEMORY), LIMIT)?;
     let ended =
         ended.ok_or_else(|| failure::there(4, format!("{}: git takes too long or says too much", host.name)))?;
     match ended.status.code() {

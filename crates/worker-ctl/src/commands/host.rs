@@ -131,7 +131,9 @@ fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
     let ssh = ssh_to(ctx, &host);
     if made["is_root"] != true {
         let own = [format!("--source={source}"), format!("--target={root}"), format!("--branch={}", ctx.clone.branch)];
-        ssh.ask(&["init", &own[0], &own[1], &own[2]], ssh::LONG)?;
+        ssh.ask(&["init", &own[0], &own[1], &own[2]], ssh::LONG).map_err(|failure| {
+            Failure { hints: Vec::new(), ..failure }.hint("name another directory with `--root DIR`")
+        })?;
     }
     let config = String::from_utf8_lossy(&fs::read(&layout::config(&ctx.root.path))?.unwrap_or_default()).into_owned();
     tell(ctx, &host, (&id, Some(&root)), Some(hosted::for_host(&config)))?;
@@ -223,7 +225,7 @@ fn tell(ctx: &Context<'_>, host: &Host, (id, root): (&str, Option<&str>), config
     words.extend(root.map(|root| format!("--root={root}").into()));
     words.extend(config.is_some().then(|| "--config".into()));
     let format = ask(&["rev-parse", "--show-object-format"])?;
-    let options = [("id", id), ("repo", name), ("on", &ctx.clone.branch), ("format", &format)];
+    let options = [("id", id), ("name", &*host.name), ("repo", name), ("on", &ctx.clone.branch), ("format", &format)];
     words.extend(options.map(|(key, text)| format!("--{key}={text}").into()));
     for key in KEPT {
         let text = ask(&["config", "--get", key])?;
@@ -258,6 +260,7 @@ fn list(ctx: &Context<'_>) -> Exit {
             false => {
                 let how = match unreachable_since_unix.and_then(time) {
                     Some(since) => format!("unreachable since {since}"),
+                    None if workers.len() == 1 => "1 worker".to_owned(),
                     None => format!("{} workers", workers.len()),
                 };
                 ctx.ui.line(printable(&format!("{name}  {}  {}  {how}", table.ssh, table.root)));

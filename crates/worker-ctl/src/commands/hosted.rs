@@ -36,6 +36,9 @@ const HUB: &str = "shopfloor.hub";
 pub struct Args {
     #[arg(long)]
     pub id: String,
+    /// What the hub calls this host
+    #[arg(long, default_value = "")]
+    pub name: String,
     /// The name of the repository, its branch and its format of objects, to make what is missing
     #[arg(long, required_unless_present = "release")]
     pub repo: Option<String>,
@@ -70,7 +73,13 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, root: Option<&Path>) -> Result<Exit>
     let is_root = root.exists() && prove(env, &root)?.is_ok();
     if is_root {
         let config = RootConfig::load(env, &root, &[])?;
-        refuse_other(&root, config.hub.as_deref(), args, config.text("source") == source.to_string_lossy())?;
+        let hub = config.hub.as_ref().map(|hub| hub.id.as_str());
+        refuse_other(&root, hub, args, config.text("source") == source.to_string_lossy())?;
+        if let Some(hub) = config.hub.as_ref().filter(|hub| !args.release && hub.name != args.name) {
+            return Err(failure::EXISTS
+                .failure(format!("{} is your host {} already", root.display(), hub.name))
+                .hint(format!("use that name, or forget it first: `worker-ctl host remove {}`", hub.name)));
+        }
     }
     let git = Git::find(env)?;
     if args.release {
@@ -147,6 +156,7 @@ fn configure(ui: &Ui, root: &Path, source: &Path, args: &Args) -> Result<()> {
         repo["branch"] = value(args.on.as_str());
         let mut hub = table();
         hub["id"] = value(args.id.as_str());
+        hub["name"] = value(args.name.as_str());
         document.insert("hub", hub);
     }
     fs::replace(&path, document.to_string().as_bytes(), None)
@@ -241,8 +251,8 @@ fn advance(ctx: &Context<'_>, landed: &str) -> Result<String> {
 pub fn require_no_hub(ctx: &Context<'_>) -> Result<()> {
     match &ctx.root.config.hub {
         Some(hub) => Err(failure::WRONG_STATE
-            .failure(format!("the work of this root is landed by its hub, {hub}"))
-            .hint("review and accept it there: `worker-ctl review HOST:NAME`")),
+            .failure(format!("the work of this root is landed by its hub, {}", hub.id))
+            .hint(format!("review and accept it there: `worker-ctl review {}:NAME`", hub.name))),
         None => Ok(()),
     }
 }

@@ -62,8 +62,10 @@ use crate::worker::Worker;
 /// An answer about a worker with `--json`: its name, which is its whole id but on a host, because a root has each name once,
 /// and then these keys.
 pub fn about(name: &str, keys: Value) -> Value {
-    let own = hosts::split(name).map_or(name, |(_, own)| own);
-    joined(json!({ "worker": name, "name": own, "id": name }), keys)
+    match hosts::split(name) {
+        Some((host, own)) => joined(json!({ "worker": name, "name": own, "id": name, "host": host }), keys),
+        None => joined(json!({ "worker": name, "name": name, "id": name }), keys),
+    }
 }
 
 /// An answer with the keys of two objects, one after the other.

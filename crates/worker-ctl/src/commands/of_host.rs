@@ -31,6 +31,8 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
     let row = host_work::row(ctx, host, name)?;
     let reviewed = {
         let _lock = hosts::lock(&ctx.root.path, &host.name)?;
+        // Other work may have landed since, also where this is a dry run.
+        ctx.repo.fetch(&ctx.source())?;
         host_work::fetch(ctx, host, name, &sha)?;
         let mut worker = host_work::worker(ctx, host, &row)?;
         worker.work.commit_sha = Some(sha.clone());

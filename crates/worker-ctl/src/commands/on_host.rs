@@ -11,6 +11,7 @@ use serde_json::Value;
 use shopfloor_core::args::flag_duration;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Output, Status};
 use shopfloor_core::text::{printable, printable_lines};
 
@@ -112,7 +113,7 @@ impl Line {
         let host = ctx.root.host(&host)?;
         if !is_one(name, &[LOOKING, BEGINNING, OTHERS, HERE]) {
             return Err(Failure::usage(format!("`{name}` is not for a host"))
-                .hint("leave `--host` out, or log in there and run it"));
+                .hint("log in there and run it; of the workers here, it takes the names alone"));
         }
         let Reading { words, workers, input, .. } = reading;
         let (matches, input) = (of_command.clone(), input.unwrap_or_default());
@@ -149,7 +150,8 @@ impl Line {
             "up" if self.workers.is_empty() && !self.has("detach") => self.words.push("--detach".into()),
             _ => {}
         }
-        self.tell_first(ctx)?;
+        // Nobody lands meanwhile what is sent back or taken away.
+        let held = self.tell_first(ctx)?.filter(|_| is_one(&command, &["reject reset rebase"]));
         // The host asks the person.
         let is_asking = is_one(&command, &["nuke"]) || self.has("repair");
         let (ssh, input) = (ssh_to(ctx, &self.host), self.input.clone());
@@ -162,37 +164,39 @@ impl Line {
             }
         };
         if exit.code() == 0 && !ctx.is_dry {
-            self.remember(ctx)?;
+            self.remember(ctx, held)?;
         }
         Ok(exit)
     }
 
-    /// Tells the host first what has landed, and where the branch is, where the command depends on that.
-    fn tell_first(&self, ctx: &Context<'_>) -> Result<()> {
+    /// Tells the host first what has landed, and where the branch is, where the command depends on that. Returns the host's
+    /// lock.
+    fn tell_first(&self, ctx: &Context<'_>) -> Result<Option<Lock>> {
         if ctx.is_dry || is_one(&self.command, &[LOOKING]) {
-            return Ok(());
+            return Ok(None);
         }
+        let lock = hosts::lock(&ctx.root.path, &self.host.name)?;
+        host_work::finish_open(ctx, &self.host)?;
         if is_one(&self.command, &[BEGINNING]) {
-            return host_work::sync(ctx, &self.host).map(drop);
+            host_work::push_base(ctx, &self.host)?;
         }
-        if !host_work::open_accepts(ctx, &self.host)?.is_empty() {
-            let _lock = hosts::lock(&ctx.root.path, &self.host.name)?;
-            host_work::finish_open(ctx, &self.host)?;
-        }
-        Ok(())
+        Ok(Some(lock))
     }
 
     /// Forgets what was seen of tasks that are over, and knows who is there should the host not answer later.
-    fn remember(&self, ctx: &Context<'_>) -> Result<()> {
-        if is_one(&self.command, &["start reset nuke"]) {
-            let _lock = hosts::lock(&ctx.root.path, &self.host.name)?;
-            let known = HostWork::load(&ctx.root.path, &self.host.name)?.reviews.into_keys().collect();
-            let over: Vec<String> =
-                if self.workers.is_empty() && self.has("all") { known } else { self.workers.clone() };
-            over.iter().try_for_each(|worker| host_work::unpin(ctx, &self.host, worker))?;
+    fn remember(&self, ctx: &Context<'_>, held: Option<Lock>) -> Result<()> {
+        let Line { host, command, workers, .. } = self;
+        if is_one(command, &["start reset nuke reject"]) {
+            let _lock = held.map_or_else(|| hosts::lock(&ctx.root.path, &host.name), Ok)?;
+            let known = HostWork::load(&ctx.root.path, &host.name)?.reviews.into_keys().collect();
+            let all: Vec<String> = if workers.is_empty() && self.has("all") { known } else { workers.clone() };
+            match command.as_str() {
+                "reject" => host_work::sent_back(ctx, host, &all)?,
+                _ => all.iter().try_for_each(|worker| host_work::unpin(ctx, host, worker))?,
+            }
         }
-        if is_one(&self.command, &["add start nuke"]) {
-            host_status::ask_one(ctx, &self.host, ssh::SHORT);
+        if is_one(command, &["add start nuke"]) {
+            host_status::ask_one(ctx, host, ssh::SHORT);
         }
         Ok(())
     }
@@ -226,7 +230,13 @@ impl Line {
                     Ok(path) if self.command == "add" && path.starts_with('/') => {
                         ctx.ui.answer(format!("{}:{path}", self.host.name).as_bytes());
                     }
-                    Ok(line) if self.command != "peek" => ctx.ui.answer(self.with_name(line).as_bytes()),
+                    Ok(line) if is_one(&self.command, &[SAYS_VERB]) => {
+                        // What was done, with whom it was done to.
+                        let (verb, name) = line.rsplit_once(' ').unwrap_or(("", line));
+                        let gap = if verb.is_empty() { "" } else { " " };
+                        ctx.ui.answer(format!("{verb}{gap}{}", self.renamed(name)).as_bytes());
+                    }
+                    Ok(line) if self.command != "peek" => ctx.ui.answer(self.renamed(line).as_bytes()),
                     _ => ctx.ui.answer(line),
                 }
             }
@@ -238,7 +248,7 @@ impl Line {
             let Some(mut answer) = serde_json::from_slice::<Value>(line).ok().filter(Value::is_object) else {
                 continue;
             };
-            if let Some(error) = answer.get_mut("error") {
+            if let Some(error) = answer.get_mut("error").filter(|error| error.is_object()) {
                 let text = error["message"].as_str().map(|text| self.renamed(text));
                 error["message"] = text.into();
                 for hint in error.get_mut("hints").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -251,41 +261,11 @@ impl Line {
         has_told
     }
 
-    /// Whether the host has a worker of this name, as far as is known.
-    fn is_worker(&self, word: &str) -> bool {
-        self.workers.iter().chain(&self.known).any(|name| name == word)
-    }
-
-    /// A line of the answer: a name alone or first, or what was done with it.
-    fn with_name(&self, line: &str) -> String {
-        let whole = line.trim_end();
-        let (first, rest) = whole.split_once(' ').unwrap_or((whole, ""));
-        match whole.rsplit_once(' ') {
-            _ if self.is_worker(first) => format!("{}{}", name_of(&self.host, first), &line[first.len()..]),
-            Some((verb, name)) if is_one(&self.command, &[SAYS_VERB]) && self.is_worker(name) && rest == name => {
-                format!("{verb} {}{}", name_of(&self.host, name), &line[whole.len()..])
-            }
-            _ => line.to_owned(),
-        }
-    }
-
-    /// What the host says, with the workers' names as they are here: in commands, and as the first word.
+    /// What the host says, behind the words of a tool that says something.
     fn renamed(&self, text: &str) -> String {
-        let named = |word: &str| match self.is_worker(word) {
-            true => name_of(&self.host, word),
-            false => word.to_owned(),
-        };
         let heads = ["worker-ctl: ", "error: ", "warning: ", "  ", "hint: "];
         let rest = heads.iter().fold(text, |rest, head| rest.strip_prefix(head).unwrap_or(rest));
-        let all = |part: &str, most: usize| {
-            let words = part.split(' ').enumerate();
-            words.map(|(n, word)| if n < most { named(word) } else { word.to_owned() }).collect::<Vec<_>>().join(" ")
-        };
-        let parts = rest.split('`').enumerate().map(|(n, part)| match n {
-            0 => all(part, 1),
-            n => all(part, if n % 2 == 1 { usize::MAX } else { 0 }),
-        });
-        text[..text.len() - rest.len()].to_owned() + &parts.collect::<Vec<_>>().join("`")
+        text[..text.len() - rest.len()].to_owned() + &self.host.renamed(rest, &self.workers, &self.known)
     }
 
     /// Asks again and again, so that a line that is cut costs nothing.
@@ -297,6 +277,7 @@ impl Line {
         let limit = limit.map(|text| Ok((flag_duration("--timeout", &text)?, text))).transpose()?;
         let (start, mut is_cut) = (Instant::now(), false);
         loop {
+            let asked = Instant::now();
             let left = limit.as_ref().map_or(SLICE, |(limit, _)| limit.saturating_sub(start.elapsed()).min(SLICE));
             let own = |word: &&OsString| !word.as_encoded_bytes().starts_with(b"--timeout");
             let mut words: Vec<OsString> = self.words.iter().filter(own).cloned().collect();
@@ -304,7 +285,10 @@ impl Line {
             let ssh = ssh_to(ctx, &self.host);
             match ssh.run(&ssh.tool(&words), Vec::new(), SLICE * 3) {
                 Ok(output) if output.status.code() != 124 => return self.tell(ctx, &output),
-                Ok(_) => is_cut = false,
+                Ok(_) => {
+                    is_cut = false;
+                    std::thread::sleep(Duration::from_secs(1).min(left).saturating_sub(asked.elapsed()));
+                }
                 Err(cut) if failure::UNREACHABLE.is_kind_of(&cut) => {
                     if !std::mem::replace(&mut is_cut, true) {
                         ctx.ui.note(&cut);

@@ -12,7 +12,7 @@ use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::text::{printable, printable_lines, shell_word};
 
-use crate::apply::{patrol, rebase, transition};
+use crate::apply::{host_status, patrol, rebase, transition};
 use crate::commands::{self, WHOLE, comment, look};
 use crate::context::Context;
 use crate::facts::clashes::last;
@@ -83,8 +83,16 @@ fn choose(ctx: &Context<'_>, name: Option<&str>) -> Result<String> {
     waiting.min_by_key(|worker| worker.place_in_line()).map(|worker| worker.name.clone()).ok_or_else(|| {
         failure::WRONG_STATE
             .failure("no worker needs review")
+            .details(waiting_on_hosts(ctx))
             .hint("`worker-ctl status` shows the state of each worker")
     })
+}
+
+/// Whose work waits on hosts, as they said last.
+fn waiting_on_hosts(ctx: &Context<'_>) -> Vec<String> {
+    let rows = host_status::rows(&host_status::last(ctx));
+    let waiting = rows.iter().filter(|row| row["task"] == "needs_review").filter_map(|row| row["id"].as_str());
+    waiting.map(|id| format!("  on a host: `worker-ctl review {id}`")).collect()
 }
 
 /// The work that is shown.

@@ -97,7 +97,8 @@ fn complaint(key: &str, value: &Value) -> Option<String> {
         ("v", value) => *value == 1,
         ("time", Value::String(text)) => is_time(text),
         (key, Value::String(text)) if key.ends_with("_at") => is_time(text),
-        ("worktree", Value::String(text)) => text.starts_with('/'),
+        // Of a host's worker, that of the host.
+        ("worktree", Value::String(text)) => text.split_once(':').map_or(&**text, |(_, path)| path).starts_with('/'),
         ("alive", Value::String(text)) => ["up", "down", "exited", "died", "never", "unknown"].contains(&text.as_str()),
         ("sha256", Value::String(text)) => text.len() == 64,
         ("commit", Value::String(text)) => text.len() == 40,
@@ -340,13 +341,13 @@ fn hosts<'w>(day: &mut Day, w: &'w World) -> Option<Machine<'w>> {
     let app = w.repo("hub");
     app.run("worker-ctl", &["init", "--target", w.home("hub-workers").to_str().unwrap()]).succeeds();
     let machine = needs_sshd().then(|| Machine::new(w, "big"))?;
-    day.run(&app, "worker-ctl host add big --ssh big");
+    day.run_with(&app, "worker-ctl host add", &["big", "--ssh", "big"]);
     app.run("worker-ctl", &["add", "eve", "--host", "big"]).succeeds();
     day.run(&app, "worker-ctl host list");
     day.run(&app, "worker-ctl status");
     let dry = app.run("worker-ctl", &["-n", "--json", "host", "login", "big", "claude"]);
     day.take("worker-ctl host login", dry, true);
-    day.run(&app, "worker-ctl host remove big");
+    day.run_with(&app, "worker-ctl host remove", &["big"]);
     Some(machine)
 }
 

@@ -428,7 +428,7 @@ fn an_earlier_crash_is_not_taken_for_a_lost_conversation() {
     // Nothing can be started, so nothing is known of the conversation.
     configure(&floor, "[workers.adam]\n", "[workers.adam]\nhost = \"elsewhere\"\n");
     let said = floor.ctl(&["up", "adam"]).exit(4).stderr;
-    assert!(said.contains("other hosts are not supported") && !said.contains("conversation"), "{said}");
+    assert!(said.contains("its worktree is here") && !said.contains("conversation"), "{said}");
     let state: Value = serde_json::from_str(&floor.root.read("state.json")).unwrap();
     assert_eq!(text(&state, "/workers/adam/conversation"), "s-1");
 }

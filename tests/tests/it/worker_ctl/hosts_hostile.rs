@@ -40,6 +40,10 @@ fn nothing_comes_of_what_a_host_makes_up() {
     }
     says("review", "echo '{\"sha\":\"--upload-pack=touch /tmp/x\"}'");
     floor.ctl(&["review", "big:eve"]).exit(4).err_has("names no commit");
+    for error in ["7", "[]", "\"x\"", "null", "{\"message\":{}}"] {
+        says("message", &format!("echo '{{\"error\":{error},\"workers\":[7,{{}}],\"worker\":[]}}'; exit 1"));
+        floor.ctl(&["message", "big:eve", "x", "--json"]).exit(1).any_out();
+    }
     says("message", "cat > /dev/null; printf '\\033]0;x\\007\\n'; printf 'worker-ctl: error: \\033[2J\\n' >&2; exit 1");
     let shown = floor.ctl(&["message", "big:eve", "x"]).exit(1);
     assert!(!shown.stdout.contains(['\u{1b}', '\u{7}']) && !shown.stderr.contains('\u{1b}'), "{shown}");

@@ -40,8 +40,8 @@ fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
     floor.ctl(&["queue", "drop", "t1", "--host", "big"]).succeeds();
     let text_file = w.home("task.md");
     w.at(w.home("")).write("task.md", "-- first line\nand 'more'\n");
-    floor.ctl(&["reset", "big:eve"]).exit(0).any_err().out_has("reset big:eve\n");
     floor.ctl(&["queue", "drop", "t2", "--host", "big"]).succeeds();
+    floor.ctl(&["reset", "big:eve"]).exit(0).any_err().out_has("reset big:eve\n");
     floor.ctl(&["start", "big:eve", "--task-file", text_file.to_str().unwrap()]).succeeds();
     assert_eq!(row(&floor, "big:eve")["prompt"], "-- first line\nand 'more'\n");
     let events = floor.ctl(&["events", "--host", "big", "--json"]).exit(0);
@@ -70,6 +70,13 @@ fn what_was_seen_of_a_task_ends_with_it() {
     floor.ctl(&["reset", "big:eve", "--force"]).exit(0).any_out().any_err();
     assert_eq!(floor.root.git(&["for-each-ref", "refs/shopfloor/hosts"]), "");
     floor.ctl(&["accept"]).exit(1).err_has("nothing was reviewed");
+    work(&floor, "big:eve", "COMMIT a.txt zero Add a");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    floor.ctl(&["reject", "big:eve", "AMEND a.txt one"]).exit(0).any_out().any_err();
+    floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
+    // What was sent back is not what was reviewed, whatever it is now.
+    let landed = floor.ctl(&["accept", "big:eve"]).exit(0).any_out();
+    landed.err_has("big:eve was not reviewed");
     work(&floor, "big:eve", "COMMIT a.txt two Add a");
     let landed = floor.ctl(&["accept", "big:eve"]).exit(0).any_out();
     landed.err_has("big:eve was not reviewed");
@@ -110,6 +117,9 @@ fn a_host_gets_a_place_that_nobody_has() {
     add(&["--ssh", "big"]).exit(4).any_out().any_err();
     add(&["--ssh", "small"]).exit(0).any_err().any_out();
     assert_eq!(small.tip(), crate::support::worker::tip(&floor));
+    // One root has one name here.
+    let answer = floor.ctl(&["host", "add", "again", "--ssh", "small", "--json"]).exit(1).any_err().json();
+    assert!(text(&answer, "/error/message").contains("is your host big already"), "{answer}");
     // A worker's table of before stays when the host comes again.
     floor.ctl(&["add", "eve", "--host", "big", "--role-prompt", "You test."]).succeeds();
     floor.ctl(&["host", "remove", "big"]).succeeds();
