@@ -150,6 +150,11 @@ pub fn prompts(root: &Path) -> PathBuf {
     root.join("prompts")
 }
 
+/// What a worker's runner has for itself, until `reset`.
+pub fn runner_tmp(root: &Path, worker: &str) -> PathBuf {
+    root.join("tmp").join(worker)
+}
+
 /// Files of a removed worker that git cannot keep.
 pub fn trash(root: &Path, worker: &str, stamp: &str) -> PathBuf {
     all_trash(root).join(worker).join(stamp)

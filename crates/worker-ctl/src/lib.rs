@@ -34,6 +34,7 @@ mod poll;
 mod program_config;
 mod requests;
 mod root;
+mod runner;
 mod session_file;
 mod settings;
 mod ssh;

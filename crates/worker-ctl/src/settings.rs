@@ -17,6 +17,7 @@ use toml_edit::{Document, Item};
 
 use crate::layout;
 use crate::program_config::AgentTable;
+use crate::runner::{self, RunnerTable};
 use crate::worker::checked_name;
 
 /// The subcommands that change what a worker does, so that there is an event.
@@ -45,13 +46,12 @@ pub const DEFAULTS: &[Setting] = &[
         "Use this model for the agent",
         Users::Only(&["add", "up", "reset", "config"]),
     ),
-    Setting::new("runner", "WORKER_CTL_RUNNER", SettingType::Choice(&["none", "sandbox"]), Trust::User)
-        .or("none")
-        .flag(
-            "RUNNER",
-            "Run the agent in a sandbox that holds its worktree and a private copy of the repository, or as it is",
-            Users::Only(&["add", "up", "start", "reset", "resume", "config"]),
-        ),
+    Setting::new("runner", "WORKER_CTL_RUNNER", SettingType::Text, Trust::User).or("none").flag(
+        "RUNNER",
+        "Run the agent in a sandbox that holds its worktree and a private copy of the repository (`sandbox`), by the \
+             runner of this name in config.toml, or as it is (`none`)",
+        Users::Only(&["add", "up", "start", "reset", "resume", "config"]),
+    ),
     Setting::new("skip_permissions", "WORKER_CTL_SKIP_PERMISSIONS", SettingType::Truth, Trust::User).or("true").flag(
         "BOOL",
         "Pass --dangerously-skip-permissions to the agent if its command has {skip_permissions}",
@@ -208,6 +208,7 @@ pub struct RootConfig {
     /// The hub of a root on a host, which alone lands its work.
     pub hub: Option<HubTable>,
     pub sandbox: SandboxSettings,
+    pub runners: BTreeMap<String, RunnerTable>,
     /// Every setting with its source, and the warnings about them.
     pub settings: config::Config,
 }
@@ -237,7 +238,7 @@ pub enum CopyMode {
 pub struct WorkerTable {
     pub agent: Option<String>,
     pub model: Option<String>,
-    /// `sandbox` or `none` [default: as `[defaults]` says].
+    /// `sandbox`, `none` or the name of one [default: as `[defaults]` says].
     pub runner: Option<String>,
     pub role_prompt: String,
     /// Whether its program asks nobody [default: as `[defaults]` says].
@@ -269,7 +270,7 @@ struct Tables {
     workers: BTreeMap<String, WorkerTable>,
     hosts: BTreeMap<String, HostTable>,
     hub: Option<HubTable>,
-    runners: Runners,
+    runners: Runners<RunnerTable>,
 }
 
 /// `[hub]`, which a hub has written.
@@ -303,7 +304,9 @@ impl RootConfig {
         for (name, table) in users {
             agents.entry(name).or_insert(table);
         }
-        Ok(RootConfig { copy, agents, workers, hosts, hub, sandbox, settings })
+        let runners = runners.others;
+        require_runner(&runners, settings.value("runner").map(|value| value.text.as_str()), "`runner`")?;
+        Ok(RootConfig { copy, agents, workers, hosts, hub, sandbox, runners, settings })
     }
 
     /// The text of a setting, or its default; empty without one.
@@ -379,6 +382,18 @@ const NO_COMMAND: &str = "`command` is missing";
 const SET_COMMAND: &str = "set the command that starts it: `command = [\"PROGRAM\", \"ARGUMENT\"]`";
 
 /// Checks names and patterns. Exit 2 with the line of the table that has an invalid one.
+/// Exit 2 for a runner that nobody has.
+fn require_runner(known: &BTreeMap<String, RunnerTable>, named: Option<&str>, place: &str) -> Result<()> {
+    let built_in = [runner::NONE, runner::SANDBOX];
+    let Some(named) = named.filter(|named| !built_in.contains(named) && !known.contains_key(*named)) else {
+        return Ok(());
+    };
+    let all: Vec<&str> = known.keys().map(String::as_str).chain(built_in).collect();
+    Err(Failure::malformed(format!("{place}: no runner is called `{named}`"))
+        .details(nearest(named, &all).map(|near| format!("tip: did you mean `{near}`?")))
+        .hint("name `sandbox`, `none` or a table `[runners.NAME]` of config.toml"))
+}
+
 fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
     let at = |kind: &str, name: &str| {
         let document = Document::parse(text).ok();
@@ -394,11 +409,9 @@ fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
             return Err(Failure::malformed(format!("{}: {NO_COMMAND}", at("agents", name))).hint(SET_COMMAND));
         }
     }
-    let is_odd = |runner: &String| runner != "none" && runner != "sandbox";
-    if let Some((name, table)) = tables.workers.iter().find(|(_, table)| table.runner.as_ref().is_some_and(is_odd)) {
-        let runner = table.runner.as_deref().unwrap_or_default();
-        return Err(Failure::malformed(format!("{}: no runner is called `{runner}`", at("workers", name)))
-            .hint("write `runner = \"sandbox\"` or `runner = \"none\"`"));
+    tables.runners.others.iter().try_for_each(|(name, table)| table.check(name))?;
+    for (name, table) in &tables.workers {
+        require_runner(&tables.runners.others, table.runner.as_deref(), &at("workers", name))?;
     }
     let names = tables.workers.keys().map(|name| ("workers", name));
     names.chain(tables.hosts.keys().map(|name| ("hosts", name))).try_for_each(|(kind, name)| {

@@ -32,7 +32,7 @@ pub fn is_inside(env: &Env) -> bool {
 }
 
 /// The variables that a program in a terminal needs and who commits, which lead nowhere.
-const TERMINAL: [&str; 17] = [
+pub const TERMINAL: [&str; 17] = [
     "GIT_AUTHOR_NAME",
     "GIT_AUTHOR_EMAIL",
     "GIT_COMMITTER_NAME",

@@ -13,12 +13,16 @@ mod seccomp;
 mod spool;
 mod terminal;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::config::expand_home;
 use crate::env::Env;
@@ -31,7 +35,7 @@ use crate::proc::Cmd;
 use crate::sys;
 use crate::text::Position;
 
-pub use self::bubblewrap::{is_inside, require_available};
+pub use self::bubblewrap::{TERMINAL, is_inside, require_available};
 pub use self::import::Imported;
 pub use self::incoming::Incoming;
 pub use self::spool::{HOOK, NOTIFY, report};
@@ -99,12 +103,45 @@ impl Default for SandboxSettings {
     }
 }
 
-/// The runners of agents in a configuration.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Runners {
+/// The runners of agents in a configuration: the sandbox, and others of `T` by name.
+#[derive(Debug)]
+pub struct Runners<T> {
     /// Its settings.
     pub sandbox: Option<SandboxSettings>,
+    /// The others.
+    pub others: BTreeMap<String, T>,
+}
+
+impl<T> Default for Runners<T> {
+    fn default() -> Runners<T> {
+        Runners { sandbox: None, others: BTreeMap::new() }
+    }
+}
+
+// By hand, because a flattened table loses the places of its faults.
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Runners<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Tables<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Tables<T> {
+            type Value = Runners<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table for each runner")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Runners<T>, A::Error> {
+                let mut all = Runners::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    match name.as_str() {
+                        "sandbox" => all.sandbox = Some(map.next_value()?),
+                        _ => drop(all.others.insert(name, map.next_value()?)),
+                    }
+                }
+                Ok(all)
+            }
+        }
+        deserializer.deserialize_map(Tables(PhantomData))
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -117,7 +154,7 @@ struct UsersFile {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct UsersTable {
-    runners: Runners,
+    runners: Runners<IgnoredAny>,
 }
 
 impl SandboxSettings {

@@ -22,6 +22,7 @@ pub mod rebase;
 pub mod recover;
 pub mod removal;
 pub mod repair;
+pub mod runner;
 pub mod sandbox;
 pub mod session;
 pub mod shutdown;

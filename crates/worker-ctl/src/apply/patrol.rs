@@ -415,7 +415,7 @@ fn find_end(ctx: &Context<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<O
     match pane.end {
         // The program runs, or tmux does not know yet how it ended.
         None | Some(Session::Down) => Ok(None),
-        Some(end) => Ok(Some(session::exited(&ctx.root.agent_of(worker)?, &pane.id, end))),
+        Some(end) => Ok(Some(session::exited(ctx, worker, &ctx.root.agent_of(worker)?, (&pane.id, end)))),
     }
 }
 

@@ -5,7 +5,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{failed, require_plain_ref};
 use shopfloor_core::pre_remove;
 
-use crate::apply::{new_worker, publish, sandbox, session, transition, trash};
+use crate::apply::{new_worker, publish, runner, sandbox, session, transition, trash};
 use crate::context::Context;
 use crate::facts::losses::Losses;
 use crate::failure;
@@ -92,6 +92,7 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
     let mut kept = trash::keep(ctx, worker, &losses)?;
     kept.extend(in_sandbox);
     sandbox::remove(ctx, worker)?;
+    runner::empty(ctx, worker)?;
     let removed = || -> Result<Vec<String>> {
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
         if let Some(tip) = tip {
@@ -156,6 +157,7 @@ pub fn reset(
     let mut kept = trash::keep(ctx, worker, &losses)?;
     kept.extend(in_sandbox);
     sandbox::remove(ctx, worker)?;
+    runner::empty(ctx, worker)?;
     let aside = with_kept(&kept, clean_worktree(ctx, worker, base))?;
     kept.extend(aside);
     transition::record(ctx, name, &Input::Reset { requeue })?;

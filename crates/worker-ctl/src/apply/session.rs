@@ -12,7 +12,7 @@ use shopfloor_core::text::printable;
 
 use crate::apply::launch_spec::launch;
 use crate::apply::worktree_spawn::wrapped;
-use crate::apply::{sandbox, transition};
+use crate::apply::{runner, sandbox, transition};
 use crate::context::Context;
 use crate::facts::processes::{self, Process};
 use crate::failure;
@@ -20,7 +20,7 @@ use crate::layout;
 use crate::menu::{self, Menu};
 use crate::plan::machine::Input;
 use crate::poll;
-use crate::program_config::{AgentTable, Delivery, Dialog, End, regex};
+use crate::program_config::{AgentTable, Delivery, Dialog, End, Variables, regex};
 use crate::tmux::{Pane, Tmux, is_begun, typing};
 use crate::worker::{Activity, Session, Work, Worker};
 use crate::worker_notes::Fault;
@@ -103,7 +103,7 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     if let Some(Pane { end: Some(end), id, .. }) = &existing
         && worker.program.session == Session::Up
     {
-        transition::record(ctx, &worker.name, &exited(&agent, id, *end))?;
+        transition::record(ctx, &worker.name, &exited(ctx, worker, &agent, (id, *end)))?;
     }
     let (pane, is_ready) = match existing {
         Some(pane) if pane.end.is_none() => {
@@ -116,7 +116,7 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
             let (argv, variables) = launch(ctx, worker, &agent, words)?;
-            let argv = require_program(ctx, &agent, argv).map(|argv| wrapped(ctx, worker, argv, &variables))?;
+            let argv = around(ctx, worker, &variables, require_program(ctx, &agent, argv)?)?;
             if ended.is_none() {
                 // A server that was lost may have left its program, and two would work in one worktree.
                 end_panes(ctx, &tmux, (&[], &|_| None), &[&worker.name], false)?;
@@ -138,7 +138,7 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
             }
             Err(failure) => {
                 if let Some(end) = tmux.pane_of(worker)?.and_then(|pane| pane.end) {
-                    transition::record(ctx, &worker.name, &exited(&agent, &pane.id, end))?;
+                    transition::record(ctx, &worker.name, &exited(ctx, worker, &agent, (&pane.id, end)))?;
                 }
                 return Err(failure);
             }
@@ -151,6 +151,12 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     }
     transition::record(ctx, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
+}
+
+/// A program with its runner around it, under worktree-spawn where that has to know of it.
+fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables, argv: Vec<String>) -> Result<Vec<String>> {
+    let (before, after) = runner::around(ctx, worker, variables)?;
+    Ok(wrapped(ctx, worker, [before, argv, after].concat(), variables))
 }
 
 /// Exit 1 while another agent program runs in an adopted worktree: a person may have started it.
@@ -188,7 +194,8 @@ fn not_ready(ctx: &Context<'_>, worker: &Worker, last: &[String]) -> Failure {
 }
 
 /// The input that records how a worker's program ended.
-pub fn exited(agent: &AgentTable, pane: &str, end: Session) -> Input {
+pub fn exited(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, (pane, end): (&str, Session)) -> Input {
+    let end = runner::end(ctx, worker, end);
     let is_ok = matches!(end, Session::Code(code) if agent.is_ok_exit(code));
     Input::Exited { pane: pane.to_owned(), end, is_ok }
 }
@@ -205,7 +212,7 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
         let file = typing::write_text_file(&ctx.root.path, &worker.name, text)?;
         let (argv, variables) = launch(ctx, worker, &agent, resume)?;
         let shown = sandbox::shown(ctx, worker, &file)?;
-        let argv = wrapped(ctx, worker, with_text(argv, &agent, text, (&file, &shown)), &variables);
+        let argv = around(ctx, worker, &variables, with_text(argv, &agent, text, (&file, &shown)))?;
         Ok((tmux, pane, argv, variables))
     };
     let (tmux, pane, argv, variables) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;

@@ -13,9 +13,10 @@ use shopfloor_core::proc;
 use shopfloor_core::sandbox as core_sandbox;
 use shopfloor_core::text::shell_word;
 
-use crate::apply::{check, clone_hooks, repair, sandbox, transition};
+use crate::apply::{check, clone_hooks, repair, runner, sandbox, transition};
 use crate::commands;
 use crate::context::Context;
+use crate::facts::sandboxes::runner as runner_of;
 use crate::facts::{adoption, version};
 use crate::layout;
 use crate::plan::machine::Input;
@@ -75,6 +76,7 @@ fn check_all<'a>(ctx: &'a Context<'_>) -> Findings<'a> {
     let mut all = check_programs(ctx, &state);
     all.push(loading);
     all.extend(check_sandboxes(ctx, &state));
+    all.extend(check_runners(ctx, &state));
     all.extend(check_checks(ctx, &state));
     all.extend(state.workers.values().filter_map(|worker| check_record(ctx, worker)));
     all.extend(or_failure("sessions", check_sessions(ctx, &state, is_loaded), "look at tmux"));
@@ -172,6 +174,18 @@ fn check_sandboxes<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
         Err(failure) => Finding::bad("sandbox", failure.to_string(), failure.hints.join("; "), None),
     });
     findings
+}
+
+/// Whether the runners of workers run anything, each once.
+fn check_runners<'a>(ctx: &Context<'_>, state: &State) -> Findings<'a> {
+    let mut seen = BTreeSet::new();
+    let first = state.workers.values().filter(|worker| seen.insert(runner_of(ctx, worker)));
+    let found = first.filter_map(|worker| runner::look(ctx, worker));
+    let finding = |found| match found {
+        Ok(detail) => Finding::good("runner", detail),
+        Err(detail) => Finding::bad("runner", detail, "run its `command` of config.toml by hand", None),
+    };
+    found.map(finding).collect()
 }
 
 /// How long a program may take to print its version.

@@ -28,6 +28,7 @@ use crate::context::Context;
 use crate::facts::clashes::{Clash, last};
 use crate::facts::losses::stashes;
 use crate::facts::request::Own;
+use crate::facts::sandboxes::runner;
 use crate::failure;
 use crate::hosts::{Host, LastSaid};
 use crate::notify_person::Bell;
@@ -35,6 +36,7 @@ use crate::plan::check::record;
 use crate::plan::machine::until;
 use crate::requests::Requests;
 use crate::root::WorkerRoot;
+use crate::runner::{NONE, SANDBOX};
 use crate::store::{self, State};
 use crate::up_lock;
 use crate::work_repo::WorkRepo;
@@ -364,6 +366,14 @@ fn clashing<'c>(all: &'c [Clash], worker: &'c Worker) -> impl Iterator<Item = (&
     all.iter().filter(move |_| has_work).filter_map(|clash| Some((clash.other(&worker.name)?, &clash.paths[..])))
 }
 
+/// The name of its runner.
+fn shown_runner(ctx: &Context<'_>, worker: &Worker) -> String {
+    match sandbox::is_wanted(ctx, worker) {
+        true => SANDBOX.to_owned(),
+        false => runner(ctx, worker).unwrap_or_else(|| NONE.to_owned()),
+    }
+}
+
 /// The word for what its program does, or for what is done with its work.
 fn does(ctx: &Context<'_>, worker: &Worker) -> &'static str {
     if worker.activity() != Activity::Asks && check::is_running(ctx, worker) {
@@ -424,7 +434,7 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "pane_pid": program.pane_pid,
         "crash_count": program.crash_count,
         "host": Value::Null,
-        "runner": if sandbox::is_wanted(ctx, worker) { "sandbox" } else { "none" },
+        "runner": shown_runner(ctx, worker),
         "needs": need_now(ctx, worker).map(Need::word),
         "since_at": time(since(worker)),
     });

@@ -39,6 +39,7 @@ mod resume;
 mod review;
 mod reviewed;
 mod root;
+mod runners;
 mod sandbox;
 mod sessions;
 mod settings;

@@ -1,0 +1,55 @@
+//! A runner of a person's own: an argv that is put around the agent's, `[runners.NAME]` of `config.toml`.
+
+use serde::Deserialize;
+use shopfloor_core::error::{Failure, Result};
+
+/// What holds an agent's program without a runner, and with the built-in one.
+pub const NONE: &str = "none";
+pub const SANDBOX: &str = "sandbox";
+
+/// Marks the place of the agent's own words.
+const AGENT: &str = "{agent...}";
+
+/// A runner, as `[runners.NAME]` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunnerTable {
+    pub command: Vec<String>,
+    /// The variables that pass, beside those of a terminal and ours; without it all do.
+    pub env: Option<Vec<String>>,
+}
+
+impl RunnerTable {
+    /// Exit 2 unless it names a command, the agent's place once at most, and variables.
+    pub fn check(&self, name: &str) -> Result<()> {
+        let refuse = |why: &str, hint: &str| Err(Failure::malformed(format!("[runners.{name}] {why}")).hint(hint));
+        let is_name = |name: &String| {
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        match () {
+            () if [NONE, SANDBOX].contains(&name) => refuse("is built in", "choose another name"),
+            () if self.command.first().is_none_or(|word| word.is_empty() || word == AGENT) => refuse(
+                "has no `command`",
+                "write the words that stand before the agent's: `command = [\"podman\", ...]`",
+            ),
+            () if self.command.iter().filter(|word| *word == AGENT).count() > 1 => {
+                refuse("has two places for the agent", "leave one `{agent...}`")
+            }
+            () if !self.env.iter().flatten().all(is_name) => {
+                refuse("names a variable that is none", "write its name alone, without a value")
+            }
+            () => Ok(()),
+        }
+    }
+
+    /// The words before the agent's and those behind, with these placeholders filled.
+    pub fn words(&self, filled: &[(&str, String)]) -> (Vec<String>, Vec<String>) {
+        let fill = |word: &String| {
+            filled.iter().fold(word.clone(), |word, (name, value)| word.replace(&format!("{{{name}}}"), value))
+        };
+        let at = self.command.iter().position(|word| word == AGENT).unwrap_or(self.command.len());
+        let (before, after) = (&self.command[..at], self.command.get(at + 1..).unwrap_or_default());
+        (before.iter().map(fill).collect(), after.iter().map(fill).collect())
+    }
+}
