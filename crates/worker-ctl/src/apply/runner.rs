@@ -10,6 +10,7 @@ use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::sandbox::TERMINAL;
 use shopfloor_core::text::printable;
 
+use crate::apply::worktree_spawn;
 use crate::context::Context;
 use crate::facts::sandboxes::runner;
 use crate::layout;
@@ -33,8 +34,14 @@ fn table<'c>(ctx: &'c Context<'_>, worker: &Worker) -> Option<&'c RunnerTable> {
     ctx.root.config.runners.get(&runner(ctx, worker)?)
 }
 
+/// A worker's program with its runner around it, under worktree-spawn where that has to know of it.
+pub fn wrapped(ctx: &Context<'_>, worker: &Worker, argv: Vec<String>, variables: &Variables) -> Result<Vec<String>> {
+    let (before, after) = around(ctx, worker, variables)?;
+    Ok(worktree_spawn::wrapped(ctx, worker, [before, argv, after].concat(), variables))
+}
+
 /// The words around a worker's program: those before, and those behind. A program that is not there is exit 4.
-pub fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables) -> Result<(Vec<String>, Vec<String>)> {
+fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables) -> Result<(Vec<String>, Vec<String>)> {
     let Some(table) = table(ctx, worker) else { return Ok((Vec::new(), Vec::new())) };
     let (common, text) = (ctx.of(worker)?.repo.common, |path: &Path| path.to_string_lossy().into_owned());
     let tmp = layout::runner_tmp(&ctx.root.path, &worker.name);

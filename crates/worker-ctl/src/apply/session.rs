@@ -11,7 +11,6 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 
 use crate::apply::launch_spec::launch;
-use crate::apply::worktree_spawn::wrapped;
 use crate::apply::{runner, sandbox, transition};
 use crate::context::Context;
 use crate::facts::processes::{self, Process};
@@ -20,7 +19,7 @@ use crate::layout;
 use crate::menu::{self, Menu};
 use crate::plan::machine::Input;
 use crate::poll;
-use crate::program_config::{AgentTable, Delivery, Dialog, End, Variables, regex};
+use crate::program_config::{AgentTable, Delivery, Dialog, End, regex};
 use crate::tmux::{Pane, Tmux, is_begun, typing};
 use crate::worker::{Activity, Session, Work, Worker};
 use crate::worker_notes::Fault;
@@ -116,7 +115,7 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
             let (argv, variables) = launch(ctx, worker, &agent, words)?;
-            let argv = around(ctx, worker, &variables, require_program(ctx, &agent, argv)?)?;
+            let argv = runner::wrapped(ctx, worker, require_program(ctx, &agent, argv)?, &variables)?;
             if ended.is_none() {
                 // A server that was lost may have left its program, and two would work in one worktree.
                 end_panes(ctx, &tmux, (&[], &|_| None), &[&worker.name], false)?;
@@ -151,12 +150,6 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     }
     transition::record(ctx, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
-}
-
-/// A program with its runner around it, under worktree-spawn where that has to know of it.
-fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables, argv: Vec<String>) -> Result<Vec<String>> {
-    let (before, after) = runner::around(ctx, worker, variables)?;
-    Ok(wrapped(ctx, worker, [before, argv, after].concat(), variables))
 }
 
 /// Exit 1 while another agent program runs in an adopted worktree: a person may have started it.
@@ -212,7 +205,7 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
         let file = typing::write_text_file(&ctx.root.path, &worker.name, text)?;
         let (argv, variables) = launch(ctx, worker, &agent, resume)?;
         let shown = sandbox::shown(ctx, worker, &file)?;
-        let argv = around(ctx, worker, &variables, with_text(argv, &agent, text, (&file, &shown)))?;
+        let argv = runner::wrapped(ctx, worker, with_text(argv, &agent, text, (&file, &shown)), &variables)?;
         Ok((tmux, pane, argv, variables))
     };
     let (tmux, pane, argv, variables) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
