@@ -15,7 +15,7 @@ use crate::registry::recipe_programs;
 use crate::run::{Build, TOOLS, build, cargo_program, find, project, target_dir};
 use crate::test::{SKIPPED, Skipped, open_dir, threads};
 
-/// The user that is created for the suite.
+/// The user that is created for the suite. Its home is there, because sshd goes to it, and is nobody's.
 const NAME: &str = "shopfloor-tests";
 
 /// Who runs the suite.
@@ -262,7 +262,7 @@ pub fn ordinary_user() -> Result<(u32, u32)> {
     };
     if number("-u").is_none() {
         let useradd = find("useradd").context("cannot create a user: useradd is not on the PATH")?;
-        let how = ["--system", "--user-group", "--no-create-home", "--shell", "/bin/sh", NAME];
+        let how = ["--system", "--user-group", "--no-create-home", "--home-dir", "/", "--shell", "/bin/sh", NAME];
         let status = Command::new(useradd).args(how).status()?;
         if !status.success() {
             bail!("cannot create the user {NAME}: useradd failed with {status}");

@@ -21,12 +21,15 @@ pub(crate) fn ignore_signals(command: &mut Command) {
     }
 }
 
-/// Lets a program use at most so many bytes of memory.
+/// Lets a program use at most so many bytes of memory. Only Linux takes such a limit below what is mapped anyway.
 #[expect(unsafe_code, reason = "the child calls setrlimit(2) alone, which is safe between fork and exec")]
 pub(crate) fn limit_memory(command: &mut Command, bytes: u64) {
     // SAFETY: see the reason above; the structure is alive, and the kernel only reads it.
     unsafe {
         command.pre_exec(move || {
+            if !cfg!(target_os = "linux") {
+                return Ok(());
+            }
             let limit = libc::rlimit { rlim_cur: bytes as libc::rlim_t, rlim_max: bytes as libc::rlim_t };
             match libc::setrlimit(libc::RLIMIT_AS, &raw const limit) {
                 0 => Ok(()),

@@ -34,22 +34,29 @@ pub fn ref_name(worker: &str) -> String {
 }
 
 impl Host {
-    /// What the host says, for a person here: these workers have the names that they have here, anywhere or, if they were
-    /// not named, as the first word and in commands; and commands without one say where.
+    /// What the host says, for a person here: these workers have the names that they have here, as the first word, behind
+    /// a word that tells of one, and in commands; and commands without one say where.
     pub fn renamed(&self, text: &str, named: &[String], known: &[String]) -> String {
-        let Host { name: host, .. } = self;
-        let word = |word: &str, is_place: bool| {
+        let host = &self.name;
+        let is_its = |word: &str| {
             let bare = word.trim_end_matches([',', ':', '.', ';', '\n']);
-            let is_its = |all: &[String]| all.iter().any(|name| name == bare);
-            if is_its(named) || is_place && is_its(known) { format!("{host}:{word}") } else { word.to_owned() }
+            named.iter().chain(known).any(|name| name == bare)
         };
-        let words = |text: &str, is_place: &dyn Fn(usize) -> bool| {
-            let words = text.split(' ').enumerate().map(|(n, part)| word(part, is_place(n)));
-            words.collect::<Vec<_>>().join(" ")
+        let words = |text: &str, is_place: &dyn Fn(usize, Option<&str>) -> bool| {
+            let all: Vec<&str> = text.split(' ').collect();
+            let before = |n: usize| n.checked_sub(1).and_then(|n| all.get(n).copied());
+            let renamed = all.iter().enumerate().map(|(n, word)| match is_place(n, before(n)) && is_its(word) {
+                true => format!("{host}:{word}"),
+                false => (*word).to_owned(),
+            });
+            renamed.collect::<Vec<_>>().join(" ")
         };
+        let tells = |word: Option<&str>| word.is_some_and(|word| ["of", "to", "for", "worker"].contains(&word));
         let parts = text.split('`').enumerate().map(|(n, part)| match n % 2 {
-            0 => words(part, &|word| n == 0 && word == 0),
-            _ => match words(part, &|_| true) {
+            0 => words(part, &|word, before| n == 0 && word == 0 || tells(before)),
+            // A quoted name, or a command, in which the first two words are the tool and what it does.
+            _ if !part.contains(' ') => words(part, &|_, _| true),
+            _ => match words(part, &|word, _| word > 1) {
                 said if said.starts_with("worker-ctl ") && !said.contains(&format!("{host}:")) => {
                     format!("{said} --host {host}")
                 }
@@ -106,6 +113,11 @@ impl LastSaid {
     pub fn load(root: &Path, host: &str) -> LastSaid {
         let text = fs::read_no_follow(&dir(root).join(format!("{host}.json"))).ok().flatten().unwrap_or_default();
         serde_json::from_slice(&text).ok().filter(|said: &LastSaid| said.v <= 1).unwrap_or_default()
+    }
+
+    /// The workers, as the host calls them.
+    pub fn names(&self) -> Vec<String> {
+        self.workers.iter().filter_map(|row| row["name"].as_str().map(str::to_owned)).collect()
     }
 
     pub fn keep(&self, root: &Path, host: &str) -> Result<()> {

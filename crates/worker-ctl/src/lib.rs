@@ -86,6 +86,8 @@ fn may_be_for_host(env: &Env, cli: &Cli) -> bool {
     cli.host.is_some()
         || match &cli.command {
             Command::Reject(_) | Command::Accept(_) => true,
+            Command::Add(args) if args.worktree.is_some() => false,
+            Command::Status(args) if args.line => false,
             Command::Init(_)
             | Command::Deinit(_)
             | Command::Root(_)

@@ -1,7 +1,7 @@
 //! Asks the worker-ctl of a host over ssh. ssh's own configuration and host keys decide who is who.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -69,11 +69,25 @@ pub struct Ssh<'a> {
 fn remote(words: &[OsString], input: Option<usize>) -> String {
     let bytes = input.map_or("-".to_owned(), |bytes| bytes.to_string());
     let run = [OsString::from("sh"), "-c".into(), RUN.into(), "sh".into(), bytes.into()];
-    let words = run.into_iter().chain(words.iter().cloned());
-    words.map(|word| shell_word(Path::new(&word))).collect::<Vec<_>>().join(" ")
+    // fish reads a backslash between quotes, too, and zsh a word that begins with `=`.
+    let quoted = |word: &OsString| {
+        let escaped = word.to_string_lossy().chars().fold(String::new(), |text, c| match c {
+            '\'' => text + r"'\''",
+            '\\' => text + r"'\\'",
+            c => text + c.encode_utf8(&mut [0; 4]),
+        });
+        format!("'{escaped}'")
+    };
+    run.iter().chain(words).map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 impl Ssh<'_> {
+    /// The socket of the connection that commands share. Another destination has another one, whatever it is called here.
+    fn socket(&self) -> PathBuf {
+        let dest: String = Digest::of(self.host.table.ssh.as_bytes()).to_string().chars().take(8).collect();
+        hosts::dir(self.root).join(format!("{}.{dest}", self.host.name))
+    }
+
     /// The words of ssh up to the command there.
     fn words(&self, options: &[&str]) -> Result<Vec<OsString>> {
         let ssh = proc::find(self.env, "ssh").ok_or_else(|| {
@@ -81,9 +95,7 @@ impl Ssh<'_> {
         })?;
         let mut words = vec![ssh.into_os_string()];
         let mut own: Vec<String> = OPTIONS.map(str::to_owned).to_vec();
-        // Another destination has another connection, whatever it is called here.
-        let dest = Digest::of(self.host.table.ssh.as_bytes()).to_string();
-        let socket = hosts::dir(self.root).join(format!("{}.{}", self.host.name, &dest[..8]));
+        let socket = self.socket();
         if socket.as_os_str().len() <= LONGEST_SOCKET {
             fs::create_private_dir(&hosts::dir(self.root))?;
             let path = socket.to_string_lossy().replace('%', "%%");
@@ -164,8 +176,11 @@ impl Ssh<'_> {
             .hint(format!("see whether ssh gets there: `ssh {}`", shell_word(Path::new(&table.ssh))))
     }
 
-    /// Ends the connection that commands share.
+    /// Ends the connection that commands share, if there is one.
     pub fn hang_up(&self) -> Result<()> {
+        if self.socket().symlink_metadata().is_err() {
+            return Ok(());
+        }
         let ssh = self.words(&["-O", "exit"])?;
         Cmd::new(Path::new(&ssh[0]), self.env).args(ssh[1..].iter().cloned()).within(SHORT).capture().map(drop)
     }
@@ -184,7 +199,9 @@ impl Ssh<'_> {
         // A shell there may have said something first.
         let answer = answers.filter_map(|line| serde_json::from_slice::<Value>(line).ok()).find(Value::is_object);
         if let Some(error) = answer.as_ref().and_then(|answer| answer.get("error")) {
-            let text = |value: &Value| value.as_str().unwrap_or_default().lines().map(printable).collect::<Vec<_>>();
+            let known = hosts::LastSaid::load(self.root, host).names();
+            let here = |line: &str| self.host.renamed(&printable(line), &[], &known);
+            let text = |value: &Value| value.as_str().unwrap_or_default().lines().map(here).collect::<Vec<_>>();
             let lines = text(&error["message"]);
             let message = format!("{host}: {}", lines.first().map_or("failed", String::as_str));
             let failed = failure::there(output.status.code(), message).details(lines.into_iter().skip(1));

@@ -126,7 +126,9 @@ fn named_host(args: &Args) -> Args {
     let is_plain =
         |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     match args.name.split_once(':') {
-        Some((host, name)) if is_plain(host) && is_plain(name) && !["pr", "mr", "issue"].contains(&host) => {
+        Some((host, name))
+            if args.host.is_none() && is_plain(host) && is_plain(name) && !["pr", "mr", "issue"].contains(&host) =>
+        {
             Args { name: name.to_owned(), host: Some(host.to_owned()), ..args.clone() }
         }
         _ => args.clone(),

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shopfloor_core::board::{BoardRow, Need, Standing};
+use shopfloor_core::error::Failure;
+use shopfloor_core::proc;
 use shopfloor_core::time::render;
 
 use crate::apply::host_work::{self, ssh_to};
@@ -18,14 +20,24 @@ use crate::ssh;
 /// For how many seconds the time of an answer counts as now.
 const KEPT_FOR: i64 = 60;
 
-/// Asks every host at once, at most for so long, and keeps what they say.
-fn ask_for(ctx: &Context<'_>, limit: Duration) -> Vec<(Host, LastSaid)> {
-    each(ctx.root.hosts().collect(), |host| ask_one(ctx, host, limit))
+/// Asks every host at once, and keeps what they say. A host gets two seconds.
+pub fn ask(ctx: &Context<'_>) -> Vec<(Host, LastSaid)> {
+    let asked = each(ctx.root.hosts().collect(), |host| ask_one(ctx, host, ssh::SHORT)).into_iter();
+    asked.map(|(host, (said, _))| (host, said)).collect()
 }
 
-/// The same while a person waits.
-pub fn ask(ctx: &Context<'_>) -> Vec<(Host, LastSaid)> {
-    ask_for(ctx, ssh::SHORT)
+/// The same, and says why one did not answer where waiting does not help.
+pub fn ask_and_tell(ctx: &Context<'_>) -> Vec<(Host, LastSaid)> {
+    let asked = each(ctx.root.hosts().collect(), |host| ask_one(ctx, host, ssh::SHORT)).into_iter();
+    let told = |(host, (said, why)): (Host, (LastSaid, Option<Failure>))| {
+        match why {
+            Some(failure) if failure::UNREACHABLE.is_kind_of(&failure) => ctx.ui.detail(failure),
+            Some(failure) => ctx.ui.warn(failure),
+            None => {}
+        }
+        (host, said)
+    };
+    asked.map(told).collect()
 }
 
 /// Does something for each host at the same time.
@@ -39,19 +51,19 @@ fn each<T: Send>(hosts: Vec<Host>, work: impl Fn(&Host) -> T + Sync) -> Vec<(Hos
     hosts.into_iter().zip(done).collect()
 }
 
-/// Asks one host.
-pub fn ask_one(ctx: &Context<'_>, host: &Host, limit: Duration) -> LastSaid {
+/// Asks one host, at most for so long. Returns what it said last, and why it did not answer.
+pub fn ask_one(ctx: &Context<'_>, host: &Host, limit: Duration) -> (LastSaid, Option<Failure>) {
     let (root, before) = (&ctx.root.path, LastSaid::load(&ctx.root.path, &host.name));
     let said = ssh_to(ctx, host).ask(&["status"], limit);
-    let said = match said.and_then(|answer| LastSaid::answered(host, &answer, ctx.now())) {
-        Ok(said) => said,
+    let (said, why) = match said.and_then(|answer| LastSaid::answered(host, &answer, ctx.now())) {
+        Ok(said) => (said, None),
+        // It was not the host that ended it.
+        Err(failure) if ctx.check_ending().is_err() || proc::check_interrupt().is_err() => {
+            return (before, Some(failure));
+        }
         Err(failure) => {
-            match failure::SSH_REFUSED.is_kind_of(&failure) {
-                true => ctx.ui.warn(failure),
-                false => ctx.ui.detail(failure),
-            }
             let since = before.unreachable_since_unix.or_else(|| Some(ctx.now()));
-            LastSaid { unreachable_since_unix: since, ..before.clone() }
+            (LastSaid { unreachable_since_unix: since, ..before.clone() }, Some(failure))
         }
     };
     // Not each time that it only answered again.
@@ -60,7 +72,7 @@ pub fn ask_one(ctx: &Context<'_>, host: &Host, limit: Duration) -> LastSaid {
     if !ctx.is_dry && (is_new || at_once != before) {
         ctx.warn_on_failure(&host.name, || said.keep(root, &host.name));
     }
-    said
+    (said, why)
 }
 
 /// What each host said last.
@@ -86,10 +98,13 @@ pub fn last_needs(root: &WorkerRoot) -> Vec<Need> {
 
 /// Asks every host, and tells each that answers what has landed and where the branch is. Returns what went wrong.
 pub fn look_after(ctx: &Context<'_>) -> Vec<String> {
-    let asked = ask_for(ctx, ssh::SOON).into_iter();
-    let answering = asked.filter(|(_, said)| said.unreachable_since_unix.is_none()).map(|(host, _)| host);
-    let synced = each(answering.collect(), |host| host_work::sync(ctx, host)).into_iter();
-    synced.filter_map(|(host, synced)| Some(format!("{}: {}", host.name, synced.err()?))).collect()
+    let look = |host: &Host| match ask_one(ctx, host, ssh::SOON).1 {
+        Some(failure) if failure::UNREACHABLE.is_kind_of(&failure) => Ok(()),
+        Some(failure) => Err(failure),
+        None => host_work::sync(ctx, host).map(drop),
+    };
+    let looked = each(ctx.root.hosts().collect(), look).into_iter();
+    looked.filter_map(|(host, looked)| Some(format!("{}: {}", host.name, looked.err()?))).collect()
 }
 
 /// The rows of the hosts' workers, as `status --json` has them.

@@ -29,7 +29,7 @@ pub const LANDED: &str = "refs/shopfloor/landed";
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// The memory that git may use for what a host says.
-const MEMORY: u64 = 2 << 30;
+const MEMORY: u64 = 4 << 30;
 
 /// ssh to a host of this root.
 pub fn ssh_to<'a>(ctx: &'a Context<'_>, host: &'a Host) -> Ssh<'a> {
@@ -76,9 +76,13 @@ pub fn worker(ctx: &Context<'_>, host: &Host, row: &Value) -> Result<Worker> {
     worker.work.prompt = row["prompt"].as_str().map(str::to_owned);
     worker.work.commit_sha = commit;
     worker.work.onto_sha = id("onto");
+    let files = row["conflicted"].as_array().into_iter().flatten();
+    worker.work.conflicted = files.filter_map(|file| file.as_str().map(str::to_owned)).collect();
     worker.work.check = serde_json::from_value(row["check"].clone()).ok();
     if let Some(SeenWork { sha, patch }) = HostWork::load(&ctx.root.path, &host.name)?.reviews.get(there) {
         worker.work.shown_sha = Some(sha.clone());
+        // Whatever it was told.
+        worker.work.changes = patch.is_empty().then(String::new);
         worker.work.reviewed_sha = Some(sha.clone()).filter(|_| !patch.is_empty());
         worker.work.reviewed_patch = Some(patch.clone()).filter(|patch| !patch.is_empty());
     }
@@ -257,7 +261,9 @@ fn git_to(ctx: &Context<'_>, host: &Host, command: &[&str], words: &[&str]) -> R
     let source = ctx.source();
     require_source(&source)?;
     let git = ctx.clone.git.guarded_main(&common_dir(&source), &source)?;
-    let cmd = git.fetching(&source).args(command.iter().copied()).arg(format!("host:{}", host.table.source));
+    // Little memory, however large the packs are.
+    let cmd = git.fetching(&source).args(["-c", "core.packedGitWindowSize=32m", "-c", "core.packedGitLimit=512m"]);
+    let cmd = cmd.args(command.iter().copied()).arg(format!("host:{}", host.table.source));
     let ssh = ssh_to(ctx, host);
     let cmd = cmd.args(words.iter().copied()).var("GIT_SSH_COMMAND", ssh.for_git()?).var("GIT_SSH_VARIANT", "simple");
     let ended = ssh.bounded(cmd.with_memory(MEMORY), LIMIT)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Content, Root, Staging};
-use shopfloor_core::git::{answer, private_dir, recorded_dir};
+use shopfloor_core::git::{answer, failed, private_dir, recorded_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
@@ -41,7 +41,7 @@ pub fn read(ctx: &Context<'_>, place: Option<Checkout<'_>>, base: &str, tree: &s
                 oids.push(oid);
             } else if !diff.contains(&format!("\n-oid sha256:{oid}\n")) {
                 // The base does not have it under another name.
-                refuse_lost(ctx, place, path)?;
+                refuse_lost(ctx, place, (tree, path))?;
             }
         }
     }
@@ -49,11 +49,16 @@ pub fn read(ctx: &Context<'_>, place: Option<Checkout<'_>>, base: &str, tree: &s
 }
 
 /// Exit 1 when git-lfs handles the file. Another file may look like a pointer and be none.
-fn refuse_lost(ctx: &Context<'_>, place: Option<Checkout<'_>>, path: &str) -> Result<()> {
-    let asked = ["check-attr", "-z", "filter", "--", path];
-    if let Some(place) = place
-        && !ctx.repo.ask(place.tree, &asked)?.ends_with("\0lfs\0")
-    {
+fn refuse_lost(ctx: &Context<'_>, place: Option<Checkout<'_>>, (tree, path): (&str, &str)) -> Result<()> {
+    let asked = match place {
+        Some(place) => ctx.repo.run(place.tree, &["check-attr", "-z", "filter", "--", path])?,
+        // git before 2.40 does not know that option; then the file counts as one.
+        None => ctx.repo.run(&ctx.repo.top, &["check-attr", "--source", tree, "-z", "filter", "--", path])?,
+    };
+    if place.is_some() && !asked.status.success() {
+        return Err(failed("check-attr", &asked));
+    }
+    if asked.status.success() && !asked.text().ends_with("\0lfs\0") {
         return Ok(());
     }
     let why = format!("neither the clone nor the source has the git-lfs object of {}", printable(path));

@@ -281,6 +281,13 @@ fn refuse_agent(ctx: &Context<'_>, name: &str, target: &str) -> Result<()> {
     .hint(format!("a person lands it: `worker-ctl review {name}`, then `worker-ctl accept {name}`")))
 }
 
+/// The refusal of work that nobody has reviewed as it is, where nobody named it.
+pub fn not_reviewed(name: &str) -> Failure {
+    failure::WRONG_STATE
+        .failure(format!("the current work of {name} was not reviewed"))
+        .hint(format!("review it with `worker-ctl review {name}`, or name the worker: `worker-ctl accept {name}`"))
+}
+
 /// The named worker, or else the one reviewed last, provided that its work has not changed since.
 fn choose(ctx: &Context<'_>, name: Option<&str>) -> Result<Worker> {
     let state = ctx.state()?;
@@ -293,10 +300,7 @@ fn choose(ctx: &Context<'_>, name: Option<&str>) -> Result<Worker> {
     };
     let name = &worker.name;
     if worker.task == Task::NeedsReview && worker.work.reviewed_sha != worker.work.commit_sha {
-        return refuse(
-            &format!("the current work of {name} was not reviewed"),
-            &format!("review it with `worker-ctl review {name}`, or name the worker: `worker-ctl accept {name}`"),
-        );
+        return Err(not_reviewed(name));
     }
     Ok(worker.clone())
 }

@@ -227,6 +227,7 @@ fn tell(ctx: &Context<'_>, host: &Host, (id, root): (&str, Option<&str>), config
     let format = ask(&["rev-parse", "--show-object-format"])?;
     let options = [("id", id), ("name", &*host.name), ("repo", name), ("on", &ctx.clone.branch), ("format", &format)];
     words.extend(options.map(|(key, text)| format!("--{key}={text}").into()));
+    words.extend(ctx.root.config.hosts.keys().map(|name| format!("--other={name}").into()));
     for key in KEPT {
         let text = ask(&["config", "--get", key])?;
         words.extend((!text.is_empty()).then(|| format!("--set={key}={text}").into()));
@@ -251,7 +252,7 @@ fn hub_id(ctx: &Context<'_>) -> Result<String> {
 }
 
 fn list(ctx: &Context<'_>) -> Exit {
-    for (host, LastSaid { at_unix, unreachable_since_unix, workers, .. }) in host_status::ask(ctx) {
+    for (host, LastSaid { at_unix, unreachable_since_unix, workers, .. }) in host_status::ask_and_tell(ctx) {
         let Host { name, table } = &host;
         match ctx.ui.is_json() {
             true => ctx.ui.json(&json!({ "name": name, "ssh": table.ssh, "root": table.root, "source": table.source,
@@ -275,7 +276,7 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     if ctx.is_dry {
         return Ok(show(ctx.ui, json!({ "host": name }), &[format!("forget the host {name}")]));
     }
-    if let Err(failure) = release(ctx, &host, is_forced) {
+    if let Err(failure) = require_idle(ctx, &host) {
         if !is_forced {
             return Err(
                 failure.hint(format!("or forget it here all the same: `worker-ctl host remove {name} --force`"))
@@ -287,10 +288,6 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     for (_, journal) in host_work::open_accepts(ctx, &host)? {
         publish::drop_journal(&ctx.repo, &journal)?;
     }
-    edit_config(ctx, |document| {
-        let all = document.get_mut("hosts").and_then(Item::as_table_like_mut);
-        all.into_iter().for_each(|all| drop(all.remove(name)));
-    })?;
     let below = format!("refs/shopfloor/hosts/{name}");
     let listed = ctx.repo.ask(&ctx.repo.top, &["for-each-ref", "--format=%(refname)", &below])?;
     ctx.repo.drop_refs(&listed.lines().map(str::to_owned).collect::<Vec<_>>())?;
@@ -298,7 +295,16 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
         state.last_reviewed.take_if(|last| hosts::split(last).is_some_and(|(on, _)| on == name));
         Ok(())
     })?;
-    ssh_to(ctx, &host).hang_up().and_then(|()| hosts::forget(&ctx.root.path, name))?;
+    edit_config(ctx, |document| {
+        let all = document.get_mut("hosts").and_then(Item::as_table_like_mut);
+        all.into_iter().for_each(|all| drop(all.remove(name)));
+    })?;
+    // From here on nothing lands from there.
+    let ssh = ssh_to(ctx, &host);
+    let words = [HOSTED.into(), "--json".into(), "--release".into(), format!("--id={}", hub_id(ctx)?).into()];
+    ctx.warn_on_failure(name, || ssh.ask_with(&ssh.tool(&words), Vec::new(), ssh::SOON).map(drop));
+    ctx.warn_on_failure(name, || ssh.hang_up());
+    hosts::forget(&ctx.root.path, name)?;
     match ctx.ui.is_json() {
         true => ctx.ui.json(&json!({ "host": name })),
         false => ctx.ui.done(format!("forgot {name}; everything there stays")),
@@ -306,23 +312,18 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Lets a host be nobody's. Exit 1 if its workers have tasks.
-fn release(ctx: &Context<'_>, host: &Host, is_forced: bool) -> Result<()> {
-    let ssh = ssh_to(ctx, host);
-    match host_work::sync(ctx, host) {
-        Err(failure) if is_forced && !failure::UNREACHABLE.is_kind_of(&failure) => ctx.ui.warn(failure),
-        synced => drop(synced?),
-    }
-    let said = LastSaid::answered(host, &ssh.ask(&["status"], ssh::LONG)?, ctx.now())?;
+/// Exit 1 if workers of a host have tasks. It learns first what has landed.
+fn require_idle(ctx: &Context<'_>, host: &Host) -> Result<()> {
+    host_work::sync(ctx, host)?;
+    let said = LastSaid::answered(host, &ssh_to(ctx, host).ask(&["status"], ssh::LONG)?, ctx.now())?;
     let busy = said.workers.iter().filter(|row| row["task"] != "idle").filter_map(|row| row["name"].as_str());
     let busy: Vec<String> = busy.map(|name| host_work::name_of(host, name)).collect();
-    if !busy.is_empty() && !is_forced {
-        return Err(failure::IN_USE
+    match busy.is_empty() {
+        true => Ok(()),
+        false => Err(failure::IN_USE
             .failure(format!("workers of {} have tasks: {}", host.name, busy.join(", ")))
-            .hint("accept their work, or take it away: `worker-ctl reset HOST:NAME`"));
+            .hint("accept their work, or take it away: `worker-ctl reset HOST:NAME`")),
     }
-    let words = [HOSTED.into(), "--json".into(), "--release".into(), format!("--id={}", hub_id(ctx)?).into()];
-    ssh.ask_with(&ssh.tool(&words), Vec::new(), ssh::LONG).map(drop)
 }
 
 fn login(ctx: &Context<'_>, name: &str, agent: &str) -> Result<Exit> {

@@ -17,7 +17,8 @@ use shopfloor_core::ui::Ui;
 use toml_edit::{DocumentMut, Item, table, value};
 
 use crate::apply::{land, publish, rebase};
-use crate::commands::{about, init::KEPT, joined};
+use crate::commands::init::{self, KEPT};
+use crate::commands::{about, joined};
 use crate::context::Context;
 use crate::failure;
 use crate::layout::{self, RootLock};
@@ -39,6 +40,9 @@ pub struct Args {
     /// What the hub calls this host
     #[arg(long, default_value = "")]
     pub name: String,
+    /// What it calls its hosts
+    #[arg(long = "other")]
+    pub others: Vec<String>,
     /// The name of the repository, its branch and its format of objects, to make what is missing
     #[arg(long, required_unless_present = "release")]
     pub repo: Option<String>,
@@ -75,7 +79,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, root: Option<&Path>) -> Result<Exit>
         let config = RootConfig::load(env, &root, &[])?;
         let hub = config.hub.as_ref().map(|hub| hub.id.as_str());
         refuse_other(&root, hub, args, config.text("source") == source.to_string_lossy())?;
-        if let Some(hub) = config.hub.as_ref().filter(|hub| !args.release && hub.name != args.name) {
+        if let Some(hub) =
+            config.hub.as_ref().filter(|hub| !args.release && hub.name != args.name && args.others.contains(&hub.name))
+        {
             return Err(failure::EXISTS
                 .failure(format!("{} is your host {} already", root.display(), hub.name))
                 .hint(format!("use that name, or forget it first: `worker-ctl host remove {}`", hub.name)));
@@ -147,8 +153,8 @@ fn configure(ui: &Ui, root: &Path, source: &Path, args: &Args) -> Result<()> {
     if args.release {
         document.remove("hub");
     } else if document.get("hub").is_none() {
-        // One that had workers before is as a person has it.
-        if document.get("workers").is_none() {
+        // What a person has changed there stays.
+        if document.to_string() == init::config(source, &args.on) {
             document = parse(ui.input()?)?;
         }
         let repo = document.entry("repo").or_insert(table());

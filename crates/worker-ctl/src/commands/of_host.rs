@@ -25,8 +25,9 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
         host_work::sync(ctx, host)?;
     }
     // The host brings it up to date first, and knows then that it may be sent back.
-    let words: &[&str] = if ctx.is_dry { &["review", name, "--dry-run"] } else { &["review", name] };
-    let said = ssh_to(ctx, host).ask(words, ssh::LONG)?;
+    let dry = ctx.is_dry.then_some("--dry-run");
+    let words: Vec<&str> = ["review", name, "--no-diff"].into_iter().chain(dry).collect();
+    let said = ssh_to(ctx, host).ask(&words, ssh::LONG)?;
     let sha = said["sha"].as_str().unwrap_or_default().to_owned();
     let row = host_work::row(ctx, host, name)?;
     let reviewed = {
@@ -48,7 +49,7 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
         }
         review::Reviewed { worker, from, sha, summary, comments: Some(said["comments"].clone()) }
     };
-    review::show(ctx, &reviewed, args.interface).map(|()| Exit::Done)
+    review::show(ctx, &reviewed, args.interface, true).map(|()| Exit::Done)
 }
 
 /// Lands the work on the source as that of a local worker, and tells the host.
@@ -75,6 +76,9 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
         return Ok(accept::print_answer(ctx, &worker, pre_sha, &Landed::Rebasing(Vec::new())));
     }
     let sha = require_review(&worker)?.to_owned();
+    if args.worker.is_none() && worker.work.reviewed_patch.is_none() {
+        return Err(accept::not_reviewed(&name));
+    }
     // Both may take long, so nobody waits for them.
     accept::see_unreviewed(ctx, args, &worker)?;
     check_there(ctx, host, there, &worker, args)?;

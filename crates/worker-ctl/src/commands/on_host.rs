@@ -42,7 +42,10 @@ const OURS: [&str; 5] = ["root", "host", "dirs", "color", "source"];
 const SAYS_VERB: &str = "up down resume reset nuke rebase";
 
 /// Those whose answer is a list, which may be empty.
-const LISTS: &str = "clashes cost queue events doctor nuke reset";
+const LISTS: &str = "clashes cost queue events doctor nuke reset up";
+
+/// Those whose answer begins with a worker's name, or is that of a person's own.
+const NAMES: &str = "status start message reject add wait check rebase";
 
 /// How long one question of `wait` lasts, so that a cut line costs no more than that.
 const SLICE: Duration = Duration::from_secs(20);
@@ -117,8 +120,7 @@ impl Line {
         }
         let Reading { words, workers, input, .. } = reading;
         let (matches, input) = (of_command.clone(), input.unwrap_or_default());
-        let said = LastSaid::load(&ctx.root.path, &host.name).workers.into_iter();
-        let known = said.filter_map(|row| row["name"].as_str().map(str::to_owned)).collect();
+        let known = LastSaid::load(&ctx.root.path, &host.name).names();
         Ok(Some(Line { host, command: name.into(), words, workers, known, input, matches }))
     }
 
@@ -152,41 +154,50 @@ impl Line {
         }
         // Nobody lands meanwhile what is sent back or taken away.
         let held = self.tell_first(ctx)?.filter(|_| is_one(&command, &["reject reset rebase"]));
-        // The host asks the person.
-        let is_asking = is_one(&command, &["nuke"]) || self.has("repair");
         let (ssh, input) = (ssh_to(ctx, &self.host), self.input.clone());
-        let exit = match is_one(&command, &["attach login"]) && !ctx.is_dry || is_asking && is_asked && !self.has("yes")
-        {
-            true => exit_of(ssh.on_terminal(&ssh.tool(&self.words))?.foreground()?),
-            false => {
-                let limit = if command == "peek" { ssh::SOON / 4 } else { ssh::LONG };
-                self.tell(ctx, &ssh.run(&ssh.tool(&self.words), input, limit)?)?
-            }
-        };
-        if exit.code() == 0 && !ctx.is_dry {
-            self.remember(ctx, held)?;
+        if is_one(&command, &["attach login"]) && !ctx.is_dry {
+            return Ok(exit_of(ssh.on_terminal(&ssh.tool(&self.words))?.foreground()?));
         }
-        Ok(exit)
+        if command == "nuke" && is_asked && !self.has("yes") {
+            let dry: Vec<OsString> = self.words.iter().cloned().chain([]).collect();
+            let dry = [&dry[..1], &["--dry-run".into()], &dry[1..]].concat();
+            let exit = self.tell(ctx, &ssh.run(&ssh.tool(&dry), Vec::new(), ssh::LONG)?)?;
+            if exit != Exit::Done {
+                return Ok(exit);
+            }
+            ctx.ui.require_yes(false, &format!("Do that on {}?", self.host.name), "nothing was removed")?;
+            self.words.insert(1, "--yes".into());
+        }
+        let limit = if command == "peek" { ssh::SOON / 4 } else { ssh::LONG };
+        let told = ssh.run(&ssh.tool(&self.words), input, limit).and_then(|output| self.tell(ctx, &output));
+        // Where nobody knows what came of it, it may have been done.
+        if told.as_ref().map_or(true, |exit| exit.code() == 0) && !ctx.is_dry {
+            ctx.warn_on_failure(&self.host.name, || self.remember(ctx, held, told.is_ok()));
+        }
+        told
     }
 
     /// Tells the host first what has landed, and where the branch is, where the command depends on that. Returns the host's
     /// lock.
     fn tell_first(&self, ctx: &Context<'_>) -> Result<Option<Lock>> {
-        if ctx.is_dry || is_one(&self.command, &[LOOKING]) {
+        let is_beginning = is_one(&self.command, &[BEGINNING]);
+        let needs_none =
+            !is_beginning && self.command != "reject" && host_work::open_accepts(ctx, &self.host)?.is_empty();
+        if ctx.is_dry || is_one(&self.command, &[LOOKING]) || needs_none {
             return Ok(None);
         }
         let lock = hosts::lock(&ctx.root.path, &self.host.name)?;
-        host_work::finish_open(ctx, &self.host)?;
-        if is_one(&self.command, &[BEGINNING]) {
-            host_work::push_base(ctx, &self.host)?;
+        match is_beginning {
+            true => host_work::finish_open(ctx, &self.host).and_then(|_| host_work::push_base(ctx, &self.host))?,
+            false => ctx.warn_on_failure(&self.host.name, || host_work::finish_open(ctx, &self.host).map(drop)),
         }
         Ok(Some(lock))
     }
 
     /// Forgets what was seen of tasks that are over, and knows who is there should the host not answer later.
-    fn remember(&self, ctx: &Context<'_>, held: Option<Lock>) -> Result<()> {
+    fn remember(&self, ctx: &Context<'_>, held: Option<Lock>, is_done: bool) -> Result<()> {
         let Line { host, command, workers, .. } = self;
-        if is_one(command, &["start reset nuke reject"]) {
+        if is_one(command, &["start reset nuke reject"]) && (is_done || command == "reject") {
             let _lock = held.map_or_else(|| hosts::lock(&ctx.root.path, &host.name), Ok)?;
             let known = HostWork::load(&ctx.root.path, &host.name)?.reviews.into_keys().collect();
             let all: Vec<String> = if workers.is_empty() && self.has("all") { known } else { workers.clone() };
@@ -195,8 +206,8 @@ impl Line {
                 _ => all.iter().try_for_each(|worker| host_work::unpin(ctx, host, worker))?,
             }
         }
-        if is_one(command, &["add start nuke"]) {
-            host_status::ask_one(ctx, host, ssh::SHORT);
+        if is_one(command, &["add start nuke"]) && is_done {
+            drop(host_status::ask_one(ctx, host, ssh::SHORT));
         }
         Ok(())
     }
@@ -236,7 +247,7 @@ impl Line {
                         let gap = if verb.is_empty() { "" } else { " " };
                         ctx.ui.answer(format!("{verb}{gap}{}", self.renamed(name)).as_bytes());
                     }
-                    Ok(line) if self.command != "peek" => ctx.ui.answer(self.renamed(line).as_bytes()),
+                    Ok(line) if is_one(&self.command, &[NAMES]) => ctx.ui.answer(self.renamed(line).as_bytes()),
                     _ => ctx.ui.answer(line),
                 }
             }

@@ -33,6 +33,9 @@ pub struct Args {
     /// Show the diff with PROGRAM [default: difftastic if it is installed, else git]
     #[arg(long, value_name = "PROGRAM")]
     pub interface: Option<Interface>,
+    /// Leave the diff out of the answer, for a hub that makes its own
+    #[arg(long, hide = true)]
+    pub no_diff: bool,
 }
 
 /// The program that shows a diff.
@@ -66,7 +69,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         if !ctx.is_dry {
             scope.spawn(|| ctx.warn_on_failure("other workers", || patrol::refresh(ctx).map(drop)));
         }
-        let shown = show(ctx, &reviewed, args.interface);
+        let shown = show(ctx, &reviewed, args.interface, !args.no_diff);
         // Ask the refresh to end after the current worker.
         ctx.ending.store(true, Ordering::SeqCst);
         shown.map(|()| Exit::Done)
@@ -131,10 +134,10 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
 
 /// Runs git or the program that was chosen, and shows its diff without what a terminal would obey: on a terminal, in the
 /// person's pager.
-pub fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>) -> Result<()> {
+pub fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>, has_diff: bool) -> Result<()> {
     let Reviewed { worker, from, sha, summary: Summary { author, message, stat, since }, comments } = reviewed;
     if ctx.ui.is_json() {
-        let diff = commands::diff(ctx, sha)?;
+        let diff = if has_diff { commands::diff(ctx, sha)? } else { String::new() };
         let comments = comments.clone().map_or_else(|| comment::answer(ctx, worker), Ok)?;
         let keys = json!({ "sha": sha, "commit": sha, "prompt": worker.work.prompt, "author": author,
             "message": message, "stat": stat, "range_diff": since, "check": record(worker), "comments": comments, "diff": diff });

@@ -114,7 +114,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         let root = &ctx.root.path;
         Requests::ask((root, ctx.now(), args.fresh), &own.forge(ctx)?, &branches)?.keep(root)?;
     }
-    let seen = SeenState::read(ctx, &host_status::ask(ctx))?;
+    let seen = SeenState::read(ctx, &host_status::ask_and_tell(ctx))?;
     if ctx.ui.is_json() {
         ctx.ui.json(&answer(ctx, &seen, args.stat)?);
     } else {
@@ -426,6 +426,7 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "commit": work.commit_sha,
         "reviewed_sha": work.reviewed_sha,
         "onto": work.onto_sha,
+        "conflicted": work.conflicted,
         "created_at_unix": worker.created_at_unix,
         "created_at": time(worker.created_at_unix),
         "last_activity_unix": worker.last_activity_unix,

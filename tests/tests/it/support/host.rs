@@ -134,11 +134,14 @@ impl<'w> Machine<'w> {
 impl Drop for Machine<'_> {
     fn drop(&mut self) {
         self.freeze("CONT");
-        let root = self.root();
-        if root.has("config.toml") {
-            let mut down = self.home.world.command(root.world.path("bin/worker-ctl"));
-            down.env("HOME", &self.home.path).args(["--root"]).arg(&root.path).args(["down", "--force"]);
-            let _ = down.current_dir(&root.path).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        // A test may have named another place for a root.
+        let below = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let home = self.home.path.clone();
+        for root in below(&home).chain(below(&home.join("workers"))).filter(|dir| dir.join("config.toml").is_file()) {
+            let world = self.home.world;
+            let mut down = world.command(world.path("bin/worker-ctl"));
+            down.env("HOME", &home).args(["--root"]).arg(&root).args(["down", "--force"]).current_dir(&root);
+            let _ = down.stdout(Stdio::null()).stderr(Stdio::null()).status();
         }
         self.vanish();
     }
@@ -188,7 +191,7 @@ pub fn work(floor: &Floor<'_>, id: &str, task: &str) {
 
 /// The row of a worker in `status --json`.
 pub fn row(floor: &Floor<'_>, id: &str) -> Value {
-    let all = floor.ctl(&["status", "--json"]).exit(0).json();
+    let all = floor.ctl(&["status", "--json"]).exit(0).any_err().json();
     let found = all["workers"].as_array().unwrap().iter().find(|row| row["id"] == id);
     found.unwrap_or_else(|| panic!("no {id} in {all}")).clone()
 }

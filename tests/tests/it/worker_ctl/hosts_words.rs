@@ -74,7 +74,13 @@ fn what_was_seen_of_a_task_ends_with_it() {
     floor.ctl(&["review", "big:eve"]).succeeds();
     floor.ctl(&["reject", "big:eve", "AMEND a.txt one"]).exit(0).any_out().any_err();
     floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
-    // What was sent back is not what was reviewed, whatever it is now.
+    // What was sent back is not what was reviewed, whatever it is now. Who names it wants it all the same.
+    floor.ctl(&["accept"]).exit(1).err_has("the current work of big:eve was not reviewed");
+    floor
+        .app
+        .run("shopfloor", &["land", "big:eve"])
+        .exit(1)
+        .err_has("was sent back, and nobody has reviewed its work since");
     let landed = floor.ctl(&["accept", "big:eve"]).exit(0).any_out();
     landed.err_has("big:eve was not reviewed");
     work(&floor, "big:eve", "COMMIT a.txt two Add a");
