@@ -54,16 +54,22 @@ impl<'w> Machine<'w> {
         }
         std::fs::copy(own.with_extension("pub"), home.path.join("authorized")).unwrap();
         let public = key(w, &home.path.join("hostkey"));
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let there = home.path.display();
-        home.write(
-            "sshd_config",
-            &format!(
-                "Port {port}\nListenAddress 127.0.0.1\nHostKey {there}/hostkey\nAuthorizedKeysFile {there}/authorized\n\
-                 PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\n\
-                 SetEnv HOME={there} PATH={there}/bin:/usr/local/bin:/usr/bin:/bin\nMaxStartups 100\n"
-            ),
-        );
+        // Another test may have taken the port meanwhile.
+        let (port, server) = (0..20)
+            .find_map(|_| {
+                let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+                home.write(
+                    "sshd_config",
+                    &format!(
+                        "Port {port}\nListenAddress 127.0.0.1\nHostKey {there}/hostkey\nAuthorizedKeysFile {there}/authorized\n\
+                         PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\n\
+                         SetEnv HOME={there} PATH={there}/bin:/usr/local/bin:/usr/bin:/bin\nMaxStartups 100\n"
+                    ),
+                );
+                serve(&home.path).map(|server| (port, server))
+            })
+            .expect("sshd starts");
         append(&known, &format!("[127.0.0.1]:{port} {public}"));
         append(
             &w.path("ssh_config"),
@@ -74,7 +80,6 @@ impl<'w> Machine<'w> {
                 known.display()
             ),
         );
-        let server = serve(&home.path);
         Machine { home, name: name.to_owned(), server }
     }
 
@@ -87,7 +92,7 @@ impl<'w> Machine<'w> {
 
     /// It is back.
     pub fn come_back(&mut self) {
-        self.server = serve(&self.home.path);
+        wait_for(|| serve(&self.home.path).map(|server| self.server = server).is_some());
     }
 
     /// It answers nobody any more, and nobody is told; or it does again.
@@ -152,16 +157,17 @@ fn append(path: &PathBuf, text: &str) {
     std::fs::write(path, before + text).unwrap();
 }
 
-/// Starts the sshd of a home, and waits until it listens.
-fn serve(home: &Path) -> Child {
+/// Starts the sshd of a home, and waits until it listens. None if it cannot.
+fn serve(home: &Path) -> Option<Child> {
     // Root's own sshd wants this directory.
     let _ = std::fs::create_dir("/run/sshd");
     let mut command = Command::new(sshd().unwrap());
     command.env_clear().args(["-D", "-e", "-f"]).arg(home.join("sshd_config"));
-    let server = command.stderr(std::fs::File::create(home.join("sshd.log")).unwrap()).spawn().unwrap();
     let log = home.join("sshd.log");
-    wait_for(|| std::fs::read_to_string(&log).unwrap().contains("Server listening"));
-    server
+    let mut server = command.stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
+    let says = |word: &str| std::fs::read_to_string(&log).unwrap().contains(word);
+    wait_for(|| says("Server listening") || server.try_wait().unwrap().is_some());
+    says("Server listening").then_some(server)
 }
 
 /// A hub whose source names its author, with these hosts.
