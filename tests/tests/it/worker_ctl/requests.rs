@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::floor::Floor;
 use crate::support::forge::Forge;
 use crate::support::worker::{adopted_floor, by_hand, commit, head, staff, tip, tree, up};
-use crate::support::world::{Repo, World, text};
+use crate::support::world::{Repo, World, text, wait_for};
 
 /// The commit of a branch in the bare repository, or nothing.
 fn pushed(w: &World, branch: &str) -> String {
@@ -379,6 +379,8 @@ fn reviewers_remarks_go_back_fenced_and_only_of_those_who_may_write() {
     shown.err_has("a.txt:1, ada wrote:").err_has("> Say two.").err_has("nothing was sent");
     assert!(!shown.stderr.contains("keys") && !shown.stderr.contains("This is over"), "{shown}");
     floor.ctl(&["reject", "adam", "Soon.", "--from-request", "--yes"]).exit(0).any_out().any_err();
+    // Its log is written a little later than the text arrives.
+    wait_for(|| floor.prompts().len() == 2);
     let prompts = floor.prompts();
     let got = prompts.last().unwrap();
     assert!(got.contains("Soon.\n\nWhat reviewers of your request say stands between the two lines"), "{got}");
