@@ -159,8 +159,8 @@ impl Line {
             return Ok(exit_of(ssh.on_terminal(&ssh.tool(&self.words))?.foreground()?));
         }
         if command == "nuke" && is_asked && !self.has("yes") {
-            let dry: Vec<OsString> = self.words.iter().cloned().chain([]).collect();
-            let dry = [&dry[..1], &["--dry-run".into()], &dry[1..]].concat();
+            let mut dry = self.words.clone();
+            dry.insert(1, "--dry-run".into());
             let exit = self.tell(ctx, &ssh.run(&ssh.tool(&dry), Vec::new(), ssh::LONG)?)?;
             if exit != Exit::Done {
                 return Ok(exit);

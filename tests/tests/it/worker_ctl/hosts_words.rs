@@ -47,7 +47,17 @@ fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
     let events = floor.ctl(&["events", "--host", "big", "--json"]).exit(0);
     let last: Value = serde_json::from_str(events.stdout.lines().last().unwrap()).unwrap();
     assert_eq!((text(&last, "/worker"), text(&last, "/host")), ("big:eve", "big"));
-    floor.ctl(&["nuke", "big:eve", "--yes", "--force"]).exit(0).any_err().any_out();
+    // A person is asked here.
+    floor.ctl(&["nuke", "big:eve", "--force"]).exit(3).any_err().any_out();
+    floor.root.on_terminal("worker-ctl nuke big:eve --force", "n\n").exit(3).out_has("Do that on big?");
+    assert_eq!(row(&floor, "big:eve")["task"], "working");
+    floor
+        .root
+        .on_terminal("worker-ctl nuke big:eve --force", "y\n")
+        .exit(0)
+        .out_has("would ")
+        .out_has("Do that on big?");
+    floor.ctl(&["peek", "big:eve"]).exit(1).err_has("there is no worker `big:eve`");
     // A tool that does not run there is no answer.
     machines[0].program("worker-ctl", "exit 127");
     let failed = floor.ctl(&["message", "big:eve", "x", "--json"]).exit(4).json();
