@@ -23,7 +23,7 @@ pub fn need(worker: &Worker) -> Option<Need> {
         _ if worker.notes.iter().any(|note| matches!(note, Note::Unsubmitted(_) | Note::NotTyped(_))) => {
             Some(Need::InDoubt)
         }
-        _ if !worker.has_open_task() || worker.status() == "offline" => None,
+        _ if !worker.has_open_task() || ["offline", "queued"].contains(&worker.status()) => None,
         Activity::Fresh => Some(Need::Fresh),
         _ if worker.notes.iter().any(|note| matches!(note, Note::Restarted(_) | Note::LimitOver(_))) => {
             Some(Need::Resume)

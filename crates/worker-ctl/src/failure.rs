@@ -44,6 +44,8 @@ pub const NOT_READY: FailureKind = FailureKind::new("not_ready", Exit::No);
 pub const OCCUPIED: FailureKind = FailureKind::new("occupied", Exit::No);
 /// A remote has commits that would be taken back.
 pub const PUSHED: FailureKind = FailureKind::new("pushed", Exit::No);
+/// The job of its program waits in the cluster's own queue.
+pub const QUEUED: FailureKind = FailureKind::new("queued", Exit::No);
 /// The work begins at several commits of the default branch.
 pub const SEVERAL_BASES: FailureKind = FailureKind::new("several_bases", Exit::No);
 /// The state cannot be read.

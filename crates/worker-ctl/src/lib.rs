@@ -37,6 +37,7 @@ mod root;
 mod runner;
 mod session_file;
 mod settings;
+mod slurm;
 mod ssh;
 mod store;
 mod task_queue;

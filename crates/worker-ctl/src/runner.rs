@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use shopfloor_core::error::{Failure, Result};
 
+use crate::slurm::SlurmTable;
+
 /// What holds an agent's program without a runner, and with the built-in one.
 pub const NONE: &str = "none";
 pub const SANDBOX: &str = "sandbox";
@@ -14,7 +16,10 @@ const AGENT: &str = "{agent...}";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunnerTable {
+    #[serde(default)]
     pub command: Vec<String>,
+    /// It is a job of Slurm instead, which asks for this.
+    pub slurm: Option<SlurmTable>,
     /// The variables that pass, beside those of a terminal and ours; without it all do.
     pub env: Option<Vec<String>>,
 }
@@ -29,10 +34,15 @@ impl RunnerTable {
         };
         match () {
             () if [NONE, SANDBOX].contains(&name) => refuse("is built in", "choose another name"),
-            () if self.command.first().is_none_or(|word| word.is_empty() || word == AGENT) => refuse(
-                "has no `command`",
-                "write the words that stand before the agent's: `command = [\"podman\", ...]`",
-            ),
+            () if self.slurm.is_some() && !self.command.is_empty() => {
+                refuse("has a `command` and `slurm`", "leave one of them")
+            }
+            () if self.slurm.is_none() && self.command.first().is_none_or(|word| word.is_empty() || word == AGENT) => {
+                refuse(
+                    "has no `command`",
+                    "write the words that stand before the agent's, `command = [\"podman\", ...]`, or what a job of Slurm asks for, `slurm = {}`",
+                )
+            }
             () if self.command.iter().filter(|word| *word == AGENT).count() > 1 => {
                 refuse("has two places for the agent", "leave one `{agent...}`")
             }
@@ -43,13 +53,15 @@ impl RunnerTable {
         }
     }
 
-    /// The words before the agent's and those behind, with these placeholders filled.
-    pub fn words(&self, filled: &[(&str, String)]) -> (Vec<String>, Vec<String>) {
+    /// The words before the agent's and those behind, with these placeholders filled, for a job of this name where it is one.
+    pub fn words(&self, job: Option<&str>, filled: &[(&str, String)]) -> (Vec<String>, Vec<String>) {
+        let of_job = job.and_then(|name| Some(self.slurm.as_ref()?.command(name)));
+        let command = of_job.as_ref().unwrap_or(&self.command);
         let fill = |word: &String| {
             filled.iter().fold(word.clone(), |word, (name, value)| word.replace(&format!("{{{name}}}"), value))
         };
-        let at = self.command.iter().position(|word| word == AGENT).unwrap_or(self.command.len());
-        let (before, after) = (&self.command[..at], self.command.get(at + 1..).unwrap_or_default());
+        let at = command.iter().position(|word| word == AGENT).unwrap_or(command.len());
+        let (before, after) = (&command[..at], command.get(at + 1..).unwrap_or_default());
         (before.iter().map(fill).collect(), after.iter().map(fill).collect())
     }
 }

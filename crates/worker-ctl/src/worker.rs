@@ -239,6 +239,11 @@ pub struct Program {
     /// When it was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_unix: Option<i64>,
+    /// The job that it is or was last, where Slurm runs it, and what that waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job_waits_for: Option<String>,
     /// Its own file about its session, as its hooks name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_file: Option<String>,
@@ -297,6 +302,7 @@ impl Worker {
     pub fn status(&self) -> &'static str {
         match (&self.program.fault, self.program.session) {
             (Some(_), _) => "error",
+            _ if self.program.job_waits_for.is_some() => "queued",
             (None, Session::Up) => self.task.word(),
             (None, _) => "offline",
         }

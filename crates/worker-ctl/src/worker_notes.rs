@@ -106,6 +106,8 @@ pub enum Fault {
     Exit(i32),
     /// A signal ended its program.
     Signal(i32),
+    /// The job of its program ended so: a word like `timeout`.
+    Job(String),
     /// Its program is gone, and how it ended is unknown.
     Gone,
     /// Its program runs, but has not shown that it takes input.
@@ -118,6 +120,7 @@ impl fmt::Display for Fault {
             Fault::WorktreeMissing => f.write_str("worktree missing"),
             Fault::Exit(code) => write!(f, "exit {code}"),
             Fault::Signal(signal) => write!(f, "signal {signal}"),
+            Fault::Job(end) => write!(f, "job {end}"),
             Fault::Gone => f.write_str("gone"),
             Fault::NotReady => f.write_str("not ready"),
         }

@@ -106,7 +106,14 @@ fn bring_one_up(ctx: &Context<'_>, name: &str) -> Result<bool> {
             Failure::failed(format!("its worktree {} is missing", worker.worktree_path)).hint(worker.missing_hint())
         );
     }
-    session::start(ctx, &worker).map(|_| true)
+    match session::start(ctx, &worker) {
+        // It is no fault.
+        Err(failure) if failure::QUEUED.is_kind_of(&failure) => {
+            ctx.ui.note(failure.message);
+            Ok(false)
+        }
+        started => started.map(|_| true),
+    }
 }
 
 /// Creates the workers that `config.toml` lists but the state does not know, out of `names` or all. Returns the

@@ -189,7 +189,7 @@ pub fn board_row(row: &Value) -> BoardRow {
     let need = Need::of_word(&text("needs"));
     let standing = match (need, text("status").as_str()) {
         (Some(need), _) => Standing::Needs(need),
-        (None, "offline") => Standing::Offline,
+        (None, "offline" | "queued") => Standing::Offline,
         (None, "idle") => Standing::Idle,
         _ => Standing::Works,
     };

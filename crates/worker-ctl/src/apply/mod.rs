@@ -10,6 +10,7 @@ pub mod deliver;
 pub mod give_task;
 pub mod host_status;
 pub mod host_work;
+pub mod jobs;
 pub mod land;
 pub mod land_on_parent;
 pub mod landing_lfs;

@@ -8,7 +8,7 @@ use shopfloor_core::agents::SessionFile;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::{ListedWorktree, recorded_dir};
 
-use crate::apply::{land_on_parent, rebase, removal, sandbox, session, transition};
+use crate::apply::{jobs, land_on_parent, rebase, removal, sandbox, session, transition};
 use crate::context::Context;
 use crate::facts::adoption;
 use crate::facts::conflicts::{left_markers, read_conflicts};
@@ -18,6 +18,8 @@ use crate::layout;
 use crate::log;
 use crate::plan::machine::Input;
 use crate::plan::rebase::is_behind;
+use crate::slurm::Job;
+use crate::store::State;
 use crate::tmux::{self, Pane};
 use crate::up_lock;
 use crate::work_repo::{ListedWorktrees, WorkRepo, is_rebasing};
@@ -55,16 +57,20 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
     }
     // Read again under the locks: now no other process changes these workers.
     let state = ctx.state()?;
-    let panes = ctx.tmux()?.panes()?;
-    let trees = ctx.trees(&state)?;
+    let seen = Seen::read(ctx, &state)?;
     for (name, _lock) in locks {
         ctx.check_ending()?;
         let Some(worker) = state.workers.get(&name) else { continue };
         ctx.warn_on_failure(&name, || {
-            let (pane, mut now) = (tmux::find(&panes, worker), worker.clone());
-            while let Some(input) = next_input(ctx, &now, pane, &trees, scope)? {
+            let mut now = worker.clone();
+            while let Some(input) = next_input(ctx, &now, &seen, scope)? {
                 match transition::observe(ctx, &now, &input)? {
-                    Some(after) if after != now => now = after,
+                    Some(after) if after != now => {
+                        if matches!(input, Input::Exited { .. } | Input::SessionGone) {
+                            jobs::end_all(ctx, &[&name])?;
+                        }
+                        now = after;
+                    }
                     // Another process changed the record. The next patrol looks at it again.
                     _ => break,
                 }
@@ -78,9 +84,8 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
 /// Records what has happened to one worker, whose lock the caller holds.
 pub fn record_news(ctx: &Context<'_>, name: &str) -> Result<()> {
     let mut now = ctx.worker(name)?;
-    let panes = ctx.tmux()?.panes()?;
-    let trees = ctx.trees(&ctx.state()?)?;
-    while let Some(input) = next_input(ctx, &now, tmux::find(&panes, &now), &trees, PatrolScope::All)? {
+    let seen = Seen::read(ctx, &ctx.state()?)?;
+    while let Some(input) = next_input(ctx, &now, &seen, PatrolScope::All)? {
         match transition::observe(ctx, &now, &input)? {
             Some(after) if after != now => now = after,
             _ => break,
@@ -131,18 +136,33 @@ fn forget_removed(ctx: &Context<'_>) -> Result<()> {
 /// The workers that something has happened to, each with the first input that is not recorded yet.
 pub fn look(ctx: &Context<'_>, scope: PatrolScope) -> Result<Vec<(Worker, Input)>> {
     let state = ctx.state()?;
-    let panes = ctx.tmux()?.panes()?;
-    let trees = ctx.trees(&state)?;
+    let seen = Seen::read(ctx, &state)?;
     let mut news = Vec::new();
     for worker in state.workers.into_values() {
-        let pane = tmux::find(&panes, &worker);
-        ctx.warn_on_failure(&worker.name, || rotate_log(ctx, &worker, pane));
-        match next_input(ctx, &worker, pane, &trees, scope) {
+        ctx.warn_on_failure(&worker.name, || rotate_log(ctx, &worker, tmux::find(&seen.panes, &worker)));
+        match next_input(ctx, &worker, &seen, scope) {
             Ok(input) => news.extend(input.map(|input| (worker, input))),
             Err(failure) => ctx.ui.warn(format!("{}: {failure}", worker.name)),
         }
     }
     Ok(news)
+}
+
+/// What a patrol reads once for all workers.
+struct Seen {
+    panes: Vec<Pane>,
+    trees: ListedWorktrees,
+    /// None if no program is a job, or Slurm does not answer.
+    jobs: Option<Vec<Job>>,
+}
+
+impl Seen {
+    fn read(ctx: &Context<'_>, state: &State) -> Result<Seen> {
+        let (panes, trees) = (ctx.tmux()?.panes()?, ctx.trees(state)?);
+        let is_job = |worker: &Worker| worker.program.job.is_some() && worker.program.pane_id.is_some();
+        let jobs = state.workers.values().any(is_job).then(|| jobs::all(ctx)).flatten();
+        Ok(Seen { panes, trees, jobs })
+    }
 }
 
 fn rotate_log(ctx: &Context<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<()> {
@@ -159,13 +179,20 @@ fn rotate_log(ctx: &Context<'_>, worker: &Worker, pane: Option<&Pane>) -> Result
 fn next_input(
     ctx: &Context<'_>,
     worker: &Worker,
-    pane: Option<&Pane>,
-    trees: &ListedWorktrees,
+    Seen { panes, trees, jobs }: &Seen,
     scope: PatrolScope,
 ) -> Result<Option<Input>> {
     let ctx = &ctx.of(worker)?;
+    let pane = tmux::find(panes, worker);
     if let Some(input) = find_end(ctx, worker, pane)? {
         return Ok(Some(input));
+    }
+    let is_alive = pane.is_some_and(|pane| pane.end.is_none());
+    if let Some(jobs) = jobs.as_ref().filter(|_| is_alive) {
+        let reason = jobs::waits_for(worker, jobs);
+        if reason != worker.program.job_waits_for {
+            return Ok(Some(Input::Queued { reason }));
+        }
     }
     if worker.program.last_crash_unix.is_some_and(|last| ctx.now() - last >= DAY) {
         return Ok(Some(Input::DayWithoutCrash));
@@ -335,6 +362,8 @@ fn refresh_line(ctx: &Context<'_>, line: &[&Worker], waiting: &mut Vec<String>) 
             let is_due = is_behind(seen, &base) || seen.has_known_conflict();
             if is_due && let Some(_lock) = ctx.try_lock(name)? {
                 match rebase::refresh(ctx, &ctx.worker(name)?, &base, lands_before.as_deref()) {
+                    // It is asked when its job runs.
+                    Err(failure) if failure::QUEUED.is_kind_of(&failure) => {}
                     // Of a limit nobody has to be told once more.
                     Err(failure) if failure::OCCUPIED.is_kind_of(&failure) && seen.program.limit.is_some() => {}
                     Err(failure) if failure::OCCUPIED.is_kind_of(&failure) => {

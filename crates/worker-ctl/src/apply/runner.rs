@@ -10,12 +10,13 @@ use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::sandbox::TERMINAL;
 use shopfloor_core::text::printable;
 
-use crate::apply::worktree_spawn;
+use crate::apply::{jobs, worktree_spawn};
 use crate::context::Context;
 use crate::facts::sandboxes::runner;
 use crate::layout;
 use crate::program_config::Variables;
 use crate::runner::RunnerTable;
+use crate::slurm;
 use crate::worker::{Session, Worker};
 
 /// Keeps the variables that it is told, and runs what stands behind `--`. No value stands in a command line.
@@ -34,15 +35,29 @@ fn table<'c>(ctx: &'c Context<'_>, worker: &Worker) -> Option<&'c RunnerTable> {
     ctx.root.config.runners.get(&runner(ctx, worker)?)
 }
 
-/// A worker's program with its runner around it, under worktree-spawn where that has to know of it.
-pub fn wrapped(ctx: &Context<'_>, worker: &Worker, argv: Vec<String>, variables: &Variables) -> Result<Vec<String>> {
-    let (before, after) = around(ctx, worker, variables)?;
-    Ok(worktree_spawn::wrapped(ctx, worker, [before, argv, after].concat(), variables))
+/// A worker's program with its runner around it, under worktree-spawn where that has to know of it, and the name of the job
+/// that it will be.
+pub fn wrapped(
+    ctx: &Context<'_>,
+    worker: &Worker,
+    argv: Vec<String>,
+    variables: &Variables,
+) -> Result<(Vec<String>, Option<String>)> {
+    let Around { before, after, job } = around(ctx, worker, variables)?;
+    Ok((worktree_spawn::wrapped(ctx, worker, [before, argv, after].concat(), variables), job))
 }
 
-/// The words around a worker's program: those before, and those behind. A program that is not there is exit 4.
-fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables) -> Result<(Vec<String>, Vec<String>)> {
-    let Some(table) = table(ctx, worker) else { return Ok((Vec::new(), Vec::new())) };
+/// The words around a worker's program: those before, and those behind; and the name of the job that they make.
+#[derive(Default)]
+struct Around {
+    before: Vec<String>,
+    after: Vec<String>,
+    job: Option<String>,
+}
+
+/// What is put around a worker's program. A program that is not there is exit 4, as is a Slurm that does not answer.
+fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables) -> Result<Around> {
+    let Some(table) = table(ctx, worker) else { return Ok(Around::default()) };
     let (common, text) = (ctx.of(worker)?.repo.common, |path: &Path| path.to_string_lossy().into_owned());
     let tmp = layout::runner_tmp(&ctx.root.path, &worker.name);
     fs::create_private_dir(&tmp)?;
@@ -56,8 +71,12 @@ fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables) -> Result<(
         ("git_dir", recorded_dir(&common, worker.tree())?.map(|dir| text(&dir)).unwrap_or_default()),
         ("git_common_dir", text(&common)),
     ];
-    let (mut before, after) = table.words(&filled);
-    let program = before.first().cloned().unwrap_or_default();
+    let job = match &table.slurm {
+        Some(_) => Some(slurm::next_name(&slurm::jobs(ctx.env)?, &ctx.root.path, &worker.name)),
+        None => None,
+    };
+    let (mut before, after) = table.words(job.as_deref(), &filled);
+    let program = job.as_ref().map_or(before.first().cloned().unwrap_or_default(), |_| "srun".to_owned());
     let is_there =
         if program.contains('/') { Path::new(&program).is_file() } else { proc::find(ctx.env, &program).is_some() };
     if !is_there {
@@ -71,7 +90,7 @@ fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables) -> Result<(
         let shell = ["sh", "-c", ONLY, "sh"].map(str::to_owned).into_iter().chain(kept).chain(["--".to_owned()]);
         before.splice(0..0, shell);
     }
-    Ok((before, after))
+    Ok(Around { before, after, job })
 }
 
 /// How a program in a runner has ended: of what was ended by signal n, it tells 128 + n.
@@ -92,11 +111,13 @@ pub fn look(ctx: &Context<'_>, worker: &Worker) -> Option<std::result::Result<St
     table(ctx, worker)?;
     let name = runner(ctx, worker)?;
     let run = || -> Result<std::result::Result<String, String>> {
-        let (before, after) = around(ctx, worker, &Variables::new())?;
+        let Around { before, after, job } = around(ctx, worker, &Variables::new())?;
         let words: Vec<String> = before.into_iter().chain(["true".to_owned()]).chain(after).collect();
         let program = proc::find(ctx.env, &words[0]).unwrap_or_else(|| PathBuf::from(&words[0]));
         let cmd = Cmd::new(&program, ctx.env).args(words[1..].iter().cloned()).dir(worker.tree());
-        Ok(match cmd.within(LOOK).capture() {
+        let ended = cmd.within(LOOK).capture();
+        job.iter().for_each(|name| jobs::drop_look(ctx, name));
+        Ok(match ended {
             Ok(ended) if ended.status.success() => Ok(format!("{name} runs programs for {}", worker.name)),
             Ok(ended) => {
                 let said = String::from_utf8_lossy(&ended.stderr).lines().last().map(printable).unwrap_or_default();

@@ -11,13 +11,13 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 
 use crate::apply::launch_spec::launch;
-use crate::apply::{runner, sandbox, transition};
+use crate::apply::{jobs, runner, sandbox, transition};
 use crate::context::Context;
 use crate::facts::processes::{self, Process};
 use crate::failure;
 use crate::layout;
 use crate::menu::{self, Menu};
-use crate::plan::machine::Input;
+use crate::plan::machine::{Input, waits_in_queue};
 use crate::poll;
 use crate::program_config::{AgentTable, Delivery, Dialog, End, regex};
 use crate::tmux::{Pane, Tmux, is_begun, typing};
@@ -104,30 +104,36 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     {
         transition::record(ctx, &worker.name, &exited(ctx, worker, &agent, (id, *end)))?;
     }
-    let (pane, is_ready) = match existing {
+    let (pane, job, is_ready) = match existing {
         Some(pane) if pane.end.is_none() => {
             // A killed command may have left the program waiting for an answer.
             let is_ready = !is_begun(worker, &pane) && worker.program.fault != Some(Fault::NotReady);
-            (pane, is_ready)
+            (pane, worker.program.job.clone(), is_ready)
         }
         ended => {
             refuse_others(ctx, worker)?;
             let words = continuing(worker, &agent);
             let is_continued = !words.is_empty();
             let (argv, variables) = launch(ctx, worker, &agent, words)?;
-            let argv = runner::wrapped(ctx, worker, require_program(ctx, &agent, argv)?, &variables)?;
+            let (argv, job) = runner::wrapped(ctx, worker, require_program(ctx, &agent, argv)?, &variables)?;
             if ended.is_none() {
                 // A server that was lost may have left its program, and two would work in one worktree.
                 end_panes(ctx, &tmux, (&[], &|_| None), &[&worker.name], false)?;
+            } else {
+                jobs::end_all(ctx, &[&worker.name])?;
             }
             let log = layout::worker_log(&ctx.root.path, &worker.name);
             let pane = tmux.start_program(worker, ended.as_ref(), &variables, &argv, &log)?;
-            let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, is_continued };
+            let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, job: job.clone(), is_continued };
             transition::record(ctx, &worker.name, &begun)?;
-            (pane, false)
+            (pane, job, false)
         }
     };
     if !is_ready {
+        if let Some(reason) = job.and_then(|name| jobs::wait_to_run(ctx, &tmux, worker, &name, jobs::PATIENCE)) {
+            transition::record(ctx, &worker.name, &Input::Queued { reason: Some(reason.clone()) })?;
+            return Err(waits_in_queue(&worker.name, &reason));
+        }
         match wait_ready(ctx, &tmux, worker, &pane, &agent) {
             Ok(None) => {}
             Ok(Some(last)) => {
@@ -188,9 +194,11 @@ fn not_ready(ctx: &Context<'_>, worker: &Worker, last: &[String]) -> Failure {
 
 /// The input that records how a worker's program ended.
 pub fn exited(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, (pane, end): (&str, Session)) -> Input {
+    // An `srun` that was killed tells nothing of its job.
+    let job = if matches!(end, Session::Code(_)) { jobs::end(ctx, worker) } else { None };
     let end = runner::end(ctx, worker, end);
-    let is_ok = matches!(end, Session::Code(code) if agent.is_ok_exit(code));
-    Input::Exited { pane: pane.to_owned(), end, is_ok }
+    let is_ok = job.is_none() && matches!(end, Session::Code(code) if agent.is_ok_exit(code));
+    Input::Exited { pane: pane.to_owned(), end, is_ok, job }
 }
 
 /// Restarts the program with a text as argument. Nothing is typed, so nothing can get in the way. `resume` are the words
@@ -205,13 +213,15 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
         let file = typing::write_text_file(&ctx.root.path, &worker.name, text)?;
         let (argv, variables) = launch(ctx, worker, &agent, resume)?;
         let shown = sandbox::shown(ctx, worker, &file)?;
-        let argv = runner::wrapped(ctx, worker, with_text(argv, &agent, text, (&file, &shown)), &variables)?;
-        Ok((tmux, pane, argv, variables))
+        let argv = with_text(argv, &agent, text, (&file, &shown));
+        Ok((tmux, pane, runner::wrapped(ctx, worker, argv, &variables)?, variables))
     };
-    let (tmux, pane, argv, variables) = ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
+    let (tmux, pane, (argv, job), variables) =
+        ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let log = layout::worker_log(&ctx.root.path, &worker.name);
     let head = end_program(ctx, worker, &pane)?;
-    transition::record(ctx, &worker.name, &Input::Restarting { head })?;
+    jobs::end_all(ctx, &[&worker.name])?;
+    transition::record(ctx, &worker.name, &Input::Restarting { head, job: job.clone() })?;
     let mut now = tmux
         .start_program(worker, Some(&pane), &variables, &argv, &log)
         .map_err(|failure| not_delivered(failure.to_string()))?;
@@ -236,7 +246,11 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
         let (worker, _) = transition::record(ctx, &worker.name, &Input::ConversationLost)?;
         return restart_with(ctx, &worker, text, Vec::new());
     }
-    transition::record(ctx, &worker.name, &Input::SessionUp { pane: now.id, pid: now.pid }).map(drop)
+    transition::record(ctx, &worker.name, &Input::SessionUp { pane: now.id, pid: now.pid })?;
+    if let Some(reason) = job.and_then(|name| jobs::wait_to_run(ctx, &tmux, worker, &name, STARTED)) {
+        transition::record(ctx, &worker.name, &Input::Queued { reason: Some(reason) })?;
+    }
+    Ok(())
 }
 
 /// Ends the program in a pane, and waits until the hooks that it runs at its end are over. Returns the commit of the
@@ -447,7 +461,7 @@ fn end_panes(
     let server = panes.first().map(|pane| pane.server);
     let pids: Vec<i32> = panes.iter().filter(|pane| pane.end.is_none()).map(|pane| pane.pid).collect();
     let find = || processes::find(ctx.env, &ctx.root.path, names, &pids, server);
-    let mut ours = find();
+    let (mut ours, mut asked) = (find(), Ok(false));
     if !force {
         for pane in panes.iter().filter(|pane| pane.end.is_none()) {
             let by = match ends(&pane.worker).unwrap_or_default() {
@@ -464,6 +478,7 @@ fn end_panes(
         ours = wait_while(ctx, ours, INTERRUPT_GRACE, agents);
         ours.extend(find());
         signal(&ours, Signal::TERM);
+        asked = jobs::cancel(ctx, names, false);
         ours = wait_while(ctx, ours, SIGNAL_GRACE, |processes| !processes.is_empty());
     }
     ours.extend(find());
@@ -473,6 +488,10 @@ fn end_panes(
         tmux.run(&["kill-pane", "-t", &pane.id])?;
     }
     wait_while(ctx, ours, SIGNAL_GRACE, |processes| !processes.is_empty());
+    match asked.and_then(|_| jobs::end_all(ctx, names)) {
+        Err(failure) if force => ctx.ui.warn(failure),
+        done => done?,
+    }
     Ok(())
 }
 

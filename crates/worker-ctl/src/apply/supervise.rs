@@ -444,7 +444,8 @@ fn find_missing(ctx: &Context<'_>, is_first: bool) -> Result<(Vec<String>, Vec<S
     let is_missing = |worker: &&Worker| {
         let pane = tmux::find(&panes, worker);
         let needs_start = pane.is_none_or(|pane| is_first && pane.end.is_some() || is_begun(worker, pane));
-        worker.program.fault.is_none() && needs_start && (is_first || !worker.program.is_stopped)
+        let is_queued = worker.program.job_waits_for.is_some() && pane.is_some();
+        worker.program.fault.is_none() && needs_start && !is_queued && (is_first || !worker.program.is_stopped)
     };
     // Another process is starting a worker whose lock is held.
     let is_free = |worker: &&Worker| {

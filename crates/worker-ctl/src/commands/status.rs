@@ -228,7 +228,7 @@ fn board(ctx: &Context<'_>, SeenState { state, hosts, .. }: &SeenState) -> Resul
 fn board_row(worker: &Worker, need: Option<Need>) -> BoardRow {
     let standing = match (need, worker.status()) {
         (Some(need), _) => Standing::Needs(need),
-        (None, "offline") => Standing::Offline,
+        (None, "offline" | "queued") => Standing::Offline,
         (None, "idle") => Standing::Idle,
         _ => Standing::Works,
     };
@@ -319,6 +319,7 @@ fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> S
         parts.push(format!("task {}", worker.task.word()));
     }
     parts.extend(worker.program.fault.as_ref().map(Fault::to_string));
+    parts.extend(worker.program.job_waits_for.clone());
     parts.extend(activity(worker, ctx.now()));
     parts.extend(checked(ctx, worker));
     parts.extend(worker.work.commit_sha.as_ref().map(|sha| sha.chars().take(12).collect::<String>()));
@@ -399,10 +400,13 @@ fn checked(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
 fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> Value {
     let Worker { name, branch, worktree_path, work, program, reported, .. } = worker;
     let (session, exit) = match program.session {
+        Session::Up | Session::Down if program.job_waits_for.is_some() => ("queued", None),
         Session::Up => ("up", None),
         Session::Down => ("down", None),
         end @ (Session::Code(_) | Session::Signal(_)) => ("exited", Some(end)),
     };
+    let reason = if let Some(Fault::Job(end)) = &program.fault { json!({ "reason": end }) } else { json!({}) };
+    let exit = exit.map(|end| joined(json!(end), reason));
     let first = json!({
         "v": 1,
         "name": name,

@@ -27,7 +27,7 @@ const USUAL_LIMIT: &str = "300s";
 const YOU: &str = "you";
 
 /// The words that `status` shows: for a worker's state, and for what its program does.
-pub const STATES: [&str; 13] = [
+pub const STATES: [&str; 14] = [
     "idle",
     "working",
     "needs_review",
@@ -35,6 +35,7 @@ pub const STATES: [&str; 13] = [
     "rebasing",
     "error",
     "offline",
+    "queued",
     "busy",
     "asks",
     "rests",
@@ -50,7 +51,7 @@ pub struct Args {
     /// Wait for all workers
     #[arg(long)]
     pub all: bool,
-    /// Wait for this state, or for any of several: idle, working, needs_review, rejected, rebasing, error or offline; or
+    /// Wait for this state, or for any of several: idle, working, needs_review, rejected, rebasing, error, offline or queued; or
     /// until its program is busy, asks, rests, is fresh or limited; or `you`: until one of the workers needs a person
     #[arg(long = "for", value_name = "STATE", default_value = YOU)]
     pub states: Vec<String>,

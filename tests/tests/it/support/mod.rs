@@ -1,5 +1,6 @@
 //! Helpers that the tests share: a machine of their own, and set-ups for each tool.
 
+pub mod cluster;
 pub mod desk;
 pub mod door;
 pub mod floor;

@@ -7,6 +7,7 @@ mod answer;
 mod attached;
 mod checks;
 mod clashes;
+mod cluster;
 mod comments;
 mod conflicts;
 mod daemon;

@@ -4,8 +4,15 @@ use crate::plan::machine::MachineStep;
 use crate::worker::{Activity, Session};
 use crate::worker_notes::{Fault, Note};
 
-pub(super) fn session_begun(step: &mut MachineStep<'_>, pane: &str, pid: i32, is_continued: bool) {
+pub(super) fn session_begun(
+    step: &mut MachineStep<'_>,
+    (pane, pid): (&str, i32),
+    job: Option<&String>,
+    is_continued: bool,
+) {
     let program = &mut step.next.program;
+    program.job = job.cloned();
+    program.job_waits_for = None;
     program.session = Session::Down;
     program.is_stopped = false;
     program.is_in_doubt = false;
@@ -29,23 +36,26 @@ pub(super) fn session_begun(step: &mut MachineStep<'_>, pane: &str, pid: i32, is
 pub(super) fn session_up(step: &mut MachineStep<'_>, pane: &str, pid: i32) {
     let program = &mut step.next.program;
     program.session = Session::Up;
+    program.job_waits_for = None;
     program.dead_pane = None;
     program.fault.take_if(|fault| *fault != Fault::WorktreeMissing);
     program.pane_id = Some(pane.to_owned());
     program.pane_pid = Some(pid);
 }
 
-pub(super) fn exited(step: &mut MachineStep<'_>, pane: &str, end: Session, is_ok: bool) {
+pub(super) fn exited(step: &mut MachineStep<'_>, pane: &str, (end, job): (Session, Option<&'static str>), is_ok: bool) {
     let program = &mut step.next.program;
     program.session = end;
+    program.job_waits_for = None;
     if !is_ok && program.dead_pane.as_deref() != Some(pane) {
         program.dead_pane = Some(pane.to_owned());
         program.crash_count = program.crash_count.saturating_add(1);
         program.last_crash_unix = Some(step.now);
-        program.fault = Some(match end {
-            Session::Code(code) => Fault::Exit(code),
-            Session::Signal(signal) => Fault::Signal(signal),
-            Session::Up | Session::Down => Fault::Gone,
+        program.fault = Some(match (job, end) {
+            (Some(end), _) => Fault::Job(end.to_owned()),
+            (None, Session::Code(code)) => Fault::Exit(code),
+            (None, Session::Signal(signal)) => Fault::Signal(signal),
+            (None, Session::Up | Session::Down) => Fault::Gone,
         });
     }
     step.set_activity(Activity::Unknown, None);
@@ -54,6 +64,7 @@ pub(super) fn exited(step: &mut MachineStep<'_>, pane: &str, end: Session, is_ok
 pub(super) fn session_gone(step: &mut MachineStep<'_>) {
     let program = &mut step.next.program;
     program.session = Session::Down;
+    program.job_waits_for = None;
     program.pane_id = None;
     program.pane_pid = None;
     step.set_activity(Activity::Unknown, None);

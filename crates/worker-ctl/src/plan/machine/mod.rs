@@ -36,7 +36,7 @@ pub enum Input {
     Typing { force: bool },
     /// The tool is about to start the program anew with the pending text. The program before it has ended, and if its
     /// end made commits, the branch is at `head`.
-    Restarting { head: Option<String> },
+    Restarting { head: Option<String>, job: Option<String> },
     /// The pending text was sent.
     Sent,
     /// Nothing of the pending text was typed, so the record `back` is restored.
@@ -74,7 +74,7 @@ pub enum Input {
     Reset { requeue: bool },
     /// The program was started and does not take input yet. `is_continued` says whether it goes on with the conversation
     /// that knows the task.
-    SessionBegun { pane: String, pid: i32, is_continued: bool },
+    SessionBegun { pane: String, pid: i32, job: Option<String>, is_continued: bool },
     /// The program could not go on with its conversation.
     ConversationLost,
     /// The program's own hook has spoken.
@@ -85,8 +85,10 @@ pub enum Input {
     LimitOver,
     /// The program takes input.
     SessionUp { pane: String, pid: i32 },
-    /// The program ended by itself.
-    Exited { pane: String, end: Session, is_ok: bool },
+    /// The program's job waits in the queue of a cluster for this reason, or does not wait any more.
+    Queued { reason: Option<String> },
+    /// The program ended by itself, or its job did so.
+    Exited { pane: String, end: Session, is_ok: bool, job: Option<&'static str> },
     /// The session ended because a command ended it, or because the tmux server is gone.
     SessionGone,
     /// Something is wrong with the worker.
@@ -124,7 +126,7 @@ impl Input {
         match self {
             Input::Start { queued, .. } => ("start", queued.as_ref().map(|task| task.id.clone()).unwrap_or_default()),
             Input::Typing { .. } => ("typing", String::new()),
-            Input::Restarting { head } => ("restarting", head.clone().unwrap_or_default()),
+            Input::Restarting { head, .. } => ("restarting", head.clone().unwrap_or_default()),
             Input::Sent => ("sent", String::new()),
             Input::NotSent { .. } => ("not_sent", String::new()),
             Input::Commit { sha, .. } => ("commit", sha.clone()),
@@ -149,6 +151,8 @@ impl Input {
             Input::Reported(_) | Input::Limit(_) => (ACTIVITY, String::new()),
             Input::LimitOver => ("limit_over", String::new()),
             Input::SessionUp { pid, .. } => ("session_up", format!("process {pid}")),
+            Input::Queued { reason } => ("queued", reason.clone().unwrap_or_else(|| "it waits no more".into())),
+            Input::Exited { job: Some(end), .. } => ("exited", format!("job {end}")),
             Input::Exited { end: Session::Code(code), .. } => ("exited", format!("exit {code}")),
             Input::Exited { end: Session::Signal(signal), .. } => ("exited", format!("signal {signal}")),
             Input::Exited { .. } => ("exited", String::new()),
@@ -183,6 +187,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
     refuse_in_doubt(worker, input)?;
     refuse_over_question(worker, input.is_forced())?;
     refuse_while_limited(worker, input, now)?;
+    refuse_while_queued(worker, input.is_forced())?;
     let mut next = worker.clone();
     next.clamp(now);
     let mut step = MachineStep { before: worker, next, effects: Vec::new(), now };
@@ -205,7 +210,8 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::RebaseDone { sha, markers } => rebase::done(s, sha, markers),
         Input::WorkGone => rebase::work_gone(s),
         Input::Typing { .. } => delivery::typing(s),
-        Input::Restarting { head } => {
+        Input::Restarting { head, job } => {
+            s.next.program.job.clone_from(job);
             s.set_activity(Activity::Unknown, None);
             s.next.pending_send.iter_mut().for_each(|pending| pending.is_passed = true);
             s.next.program.begun_unix = Some(now);
@@ -222,9 +228,12 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Reported(report) => activity::reported(s, report),
         Input::Limit(limit) => activity::limit(s, limit.as_ref()),
         Input::LimitOver => activity::limit_over(s),
-        Input::SessionBegun { pane, pid, is_continued } => liveness::session_begun(s, pane, *pid, *is_continued),
+        Input::SessionBegun { pane, pid, job, is_continued } => {
+            liveness::session_begun(s, (pane, *pid), job.as_ref(), *is_continued)
+        }
+        Input::Queued { reason } => s.next.program.job_waits_for.clone_from(reason),
         Input::SessionUp { pane, pid } => liveness::session_up(s, pane, *pid),
-        Input::Exited { pane, end, is_ok } => liveness::exited(s, pane, *end, *is_ok),
+        Input::Exited { pane, end, is_ok, job } => liveness::exited(s, pane, (*end, *job), *is_ok),
         Input::SessionGone => liveness::session_gone(s),
         Input::ConversationLost => s.next.work.conversation = None,
         Input::Fault { reason } => s.next.program.fault = Some(reason.clone()),
@@ -364,6 +373,22 @@ pub fn refuse_while_limited(worker: &Worker, input: &Input, now: i64) -> Result<
             refused.hint(format!("`worker-ctl resume {name}` tries whether it holds still; or type with `--force`"))
         }
     })
+}
+
+/// Refuses with exit 1 what would be typed to a program whose job waits, unless a person overrules this: the terminal would
+/// keep it for whatever reads it first.
+fn refuse_while_queued(worker: &Worker, is_forced: bool) -> Result<()> {
+    match worker.program.job_waits_for.as_ref().filter(|_| !is_forced) {
+        Some(reason) => Err(waits_in_queue(&worker.name, reason)),
+        None => Ok(()),
+    }
+}
+
+/// The failure of a command for a program whose job waits.
+pub fn waits_in_queue(name: &str, reason: &str) -> Failure {
+    failure::QUEUED
+        .failure(format!("the job of {name} waits: {reason}"))
+        .hint("a running `worker-ctl up` goes on when it runs; `worker-ctl start --queue` keeps a task until then")
 }
 
 /// When a usage limit ends, as a person reads it.

@@ -53,10 +53,11 @@ fn inputs() -> Vec<Input> {
         Input::ChildLanded { sha: text("c5"), patch: text("q") },
         Input::Accepted,
         Input::Reset { requeue: false },
-        Input::SessionBegun { pane: text("%1"), pid: 7, is_continued: false },
+        Input::SessionBegun { pane: text("%1"), pid: 7, job: None, is_continued: false },
         Input::SessionUp { pane: text("%1"), pid: 7 },
-        Input::Exited { pane: text("%1"), end: Session::Code(7), is_ok: false },
-        Input::Exited { pane: text("%2"), end: Session::Code(0), is_ok: true },
+        Input::Exited { pane: text("%1"), end: Session::Code(7), is_ok: false, job: None },
+        Input::Queued { reason: Some(text("Resources")) },
+        Input::Exited { pane: text("%2"), end: Session::Code(0), is_ok: true, job: None },
         Input::SessionGone,
         Input::Fault { reason: Fault::WorktreeMissing },
         Input::Message { force: false },
@@ -66,7 +67,7 @@ fn inputs() -> Vec<Input> {
         Input::Resume { is_continued: true, force: false },
         Input::Mended { reason: Fault::WorktreeMissing },
         Input::Doubt,
-        Input::Restarting { head: Some("h".into()) },
+        Input::Restarting { head: Some("h".into()), job: None },
         Input::ConversationLost,
         reported(Signal::Began { is_continued: false }),
         reported(Signal::Prompted),
@@ -101,6 +102,7 @@ fn is_liveness(input: &Input) -> bool {
         input,
         Input::SessionBegun { .. }
             | Input::SessionUp { .. }
+            | Input::Queued { .. }
             | Input::Exited { .. }
             | Input::SessionGone
             | Input::Fault { .. }
@@ -323,7 +325,7 @@ fn a_task_runs_from_start_to_acceptance() {
 fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
     let step = |worker: &Worker, input: &Input| apply(worker, input, 9).unwrap().0;
     let up = |worker: &Worker, is_continued| {
-        let worker = step(worker, &Input::SessionBegun { pane: "%1".into(), pid: 7, is_continued });
+        let worker = step(worker, &Input::SessionBegun { pane: "%1".into(), pid: 7, job: None, is_continued });
         step(&worker, &Input::SessionUp { pane: "%1".into(), pid: 7 })
     };
     let works = |id: &str| reported(Signal::Works { tool_use: Some(id.to_owned()) });
@@ -359,7 +361,7 @@ fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
     assert_eq!((cleared.reported.activity, cleared.work.conversation, cleared.notes.len()), (Activity::Fresh, None, 1));
     assert_eq!(step(&known, &reported(Signal::Cleared)), known);
     // A program that has ended asks nothing.
-    let ended = step(&known, &Input::Exited { pane: "%1".into(), end: Session::Signal(9), is_ok: false });
+    let ended = step(&known, &Input::Exited { pane: "%1".into(), end: Session::Signal(9), is_ok: false, job: None });
     assert_eq!(step(&ended, &asks(None)), ended);
     // Another tool goes on, the program repeats itself.
     let still = Signal::StillAsks { question: "Bash".into() };
@@ -372,7 +374,7 @@ fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
         (reported(Signal::Prompted), Activity::Busy),
         (reported(Signal::Rests), Activity::Rests),
         (Input::SessionGone, Activity::Unknown),
-        (Input::Exited { pane: "%1".into(), end: Session::Code(0), is_ok: true }, Activity::Unknown),
+        (Input::Exited { pane: "%1".into(), end: Session::Code(0), is_ok: true, job: None }, Activity::Unknown),
     ] {
         let after = step(&asking, &input);
         assert_eq!((after.reported.activity, after.reported.activity_text), (activity, None), "{input:?}");
