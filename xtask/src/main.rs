@@ -4,6 +4,7 @@ mod agents;
 mod architecture;
 mod bench;
 mod ci;
+mod cluster;
 mod demo;
 mod dist;
 mod faults;
@@ -50,6 +51,8 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Run workers as jobs of a real Slurm of one node, whose packages are installed where root can do that
+    Cluster,
     /// Write what is generated: command reference, man pages, completions, the README's picture
     Gen {
         /// Write nothing; fail if something is not up to date
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Chore::Demo(args) => demo::run(&args),
         Chore::Test { args } => test::run(&args),
         Chore::Faults { args } => faults::run(&args),
+        Chore::Cluster => cluster::run(),
         Chore::Gen { check } => generate::run(check),
         Chore::Install { prefix } => install::run(&prefix),
         Chore::Uninstall { prefix } => install::undo(&prefix),

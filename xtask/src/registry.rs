@@ -57,8 +57,9 @@ fn succeeds(limit: &str, program: &str, args: &[&str]) -> Result<bool> {
     Ok(command.status().with_context(|| format!("cannot run {program}"))?.success())
 }
 
-/// What the tests of docs/recipes.md run, from npm and from PyPI. lefthook's script would install hooks in this project.
-const FROM_NPM: [&str; 4] = ["--ignore-scripts", "lefthook@2.2.2", "husky@9.1.7", "rust-just@1.57.0"];
+/// What the tests of recipes run, from npm and from PyPI. lefthook's script would install hooks in this project.
+const FROM_NPM: [&str; 5] =
+    ["--ignore-scripts", "lefthook@2.2.2", "husky@9.1.7", "rust-just@1.57.0", "@anthropic-ai/sandbox-runtime@0.0.78"];
 const FROM_PYPI: [&str; 2] = ["pre-commit==4.7.0", "check-jsonschema==0.39.0"];
 
 /// Where they are, if they are installed.
@@ -72,7 +73,7 @@ pub fn install_recipe_programs() -> Result<()> {
     const LIMIT: &str = "180";
     let dir = target_dir().join("recipes");
     let [from_npm, from_pypi] = recipe_programs();
-    if !from_npm.join("just").exists() {
+    if !from_npm.join("just").exists() || !from_npm.join("srt").exists() {
         npm(&dir.join("npm"), &FROM_NPM, LIMIT)?;
     }
     if !from_pypi.join("check-jsonschema").exists() {

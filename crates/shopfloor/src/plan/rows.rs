@@ -273,6 +273,7 @@ impl Row {
         BoardRow {
             name: self.shown_name(),
             state: match &self.task {
+                Some(_) if self.alive == "queued" => self.alive.clone(),
                 Some(_) if self.alive != "up" => "offline".to_owned(),
                 Some(task) => task.clone(),
                 None => self.state(),

@@ -27,6 +27,7 @@ pub mod runner;
 pub mod sandbox;
 pub mod session;
 pub mod shutdown;
+pub mod startup;
 pub mod supervise;
 pub mod transition;
 pub mod trash;

@@ -11,21 +11,18 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 
 use crate::apply::launch_spec::launch;
+use crate::apply::startup::wait_ready;
 use crate::apply::{jobs, runner, sandbox, transition};
 use crate::context::Context;
 use crate::facts::processes::{self, Process};
 use crate::failure;
 use crate::layout;
-use crate::menu::{self, Menu};
 use crate::plan::machine::{Input, waits_in_queue};
 use crate::poll;
-use crate::program_config::{AgentTable, Delivery, Dialog, End, regex};
+use crate::program_config::{AgentTable, Delivery, End};
 use crate::tmux::{Pane, Tmux, is_begun, typing};
 use crate::worker::{Activity, Session, Work, Worker};
 use crate::worker_notes::Fault;
-
-/// How many seconds a program may take until it takes input, unless `timeout_secs` is set.
-const READY_SECS: u64 = 30;
 
 /// How long programs have to end after Ctrl-C, and after TERM or KILL, all of them together.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
@@ -37,15 +34,6 @@ const CONTINUED: Duration = Duration::from_secs(3);
 
 /// How often a screen or a process is checked.
 const POLL: Duration = Duration::from_millis(50);
-
-/// A menu that has not changed for this long takes keys.
-const SETTLED: Duration = Duration::from_millis(200);
-
-/// How long a menu may take to be walked through and to be gone.
-const MENU_LIMIT: Duration = Duration::from_secs(10);
-
-/// A screen that has not changed for this long waits for input.
-const STILL: Duration = Duration::from_millis(500);
 
 /// Starts a worker's program, waits until it takes input, and records that the session is up. A program that runs
 /// already stays as it is. If the program has ended, its pane is used again, so that a person's panes beside it stay.
@@ -111,21 +99,7 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
             (pane, worker.program.job.clone(), is_ready)
         }
         ended => {
-            refuse_others(ctx, worker)?;
-            let words = continuing(worker, &agent);
-            let is_continued = !words.is_empty();
-            let (argv, variables) = launch(ctx, worker, &agent, words)?;
-            let (argv, job) = runner::wrapped(ctx, worker, require_program(ctx, &agent, argv)?, &variables)?;
-            if ended.is_none() {
-                // A server that was lost may have left its program, and two would work in one worktree.
-                end_panes(ctx, &tmux, (&[], &|_| None), &[&worker.name], false)?;
-            } else {
-                jobs::end_all(ctx, &[&worker.name])?;
-            }
-            let log = layout::worker_log(&ctx.root.path, &worker.name);
-            let pane = tmux.start_program(worker, ended.as_ref(), &variables, &argv, &log)?;
-            let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, job: job.clone(), is_continued };
-            transition::record(ctx, &worker.name, &begun)?;
+            let (pane, job) = begin(ctx, worker, &agent, &tmux, ended.as_ref())?;
             (pane, job, false)
         }
     };
@@ -156,6 +130,32 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     }
     transition::record(ctx, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
+}
+
+/// Starts a worker's program, in the pane of one that has `ended` where that is still there. Returns the job that it is.
+fn begin(
+    ctx: &Context<'_>,
+    worker: &Worker,
+    agent: &AgentTable,
+    tmux: &Tmux,
+    ended: Option<&Pane>,
+) -> Result<(Pane, Option<String>)> {
+    refuse_others(ctx, worker)?;
+    let words = continuing(worker, agent);
+    let is_continued = !words.is_empty();
+    let (argv, variables) = launch(ctx, worker, agent, words)?;
+    let (argv, job) = runner::wrapped(ctx, worker, require_program(ctx, agent, argv)?, &variables)?;
+    if ended.is_none() {
+        // A server that was lost may have left its program, and two would work in one worktree.
+        end_panes(ctx, tmux, (&[], &|_| None), &[&worker.name], false)?;
+    } else {
+        jobs::end_all(ctx, &[&worker.name])?;
+    }
+    let log = layout::worker_log(&ctx.root.path, &worker.name);
+    let pane = tmux.start_program(worker, ended, &variables, &argv, &log)?;
+    let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, job: job.clone(), is_continued };
+    transition::record(ctx, &worker.name, &begun)?;
+    Ok((pane, job))
 }
 
 /// Exit 1 while another agent program runs in an adopted worktree: a person may have started it.
@@ -284,137 +284,6 @@ fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, (file, shown
         argv.splice(0..0, shell.into_iter().chain(after));
     }
     argv
-}
-
-/// Waits until a program is ready for input, and answers the dialogs that it shows first. The screen is read only here,
-/// once at start-up. A screen that shows a dialog is never ready. Returns its last lines if the time is up.
-fn wait_ready(
-    ctx: &Context<'_>,
-    tmux: &Tmux,
-    worker: &Worker,
-    pane: &Pane,
-    agent: &AgentTable,
-) -> Result<Option<Vec<String>>> {
-    if let Some(millis) = agent.ready.delay_ms {
-        thread::sleep(Duration::from_millis(millis));
-    }
-    let pattern = agent.ready.pattern.as_deref().map(regex).transpose()?;
-    let mut dialogs: Vec<&Dialog> = agent.dialogs.iter().collect();
-    let mut keys = (!agent.startup_keys.is_empty()).then_some(&agent.startup_keys);
-    if pattern.is_none() && keys.is_none() && dialogs.is_empty() {
-        return Ok(None);
-    }
-    let limit = Duration::from_secs(agent.ready.timeout_secs.unwrap_or(READY_SECS));
-    let (start, mut since, mut last) = (Instant::now(), Instant::now(), String::new());
-    while start.elapsed() < limit {
-        let screen = tmux.capture(&pane.id, 0)?;
-        if screen != last {
-            (since, last) = (Instant::now(), screen.clone());
-        }
-        let is_shown = pattern.as_ref().is_some_and(|pattern| pattern.is_match(&screen));
-        let dialog = dialogs.iter().position(|dialog| dialog.is_shown(&screen));
-        let wants_keys = is_shown || since.elapsed() >= STILL && !screen.trim().is_empty();
-        if (dialog.is_some() || keys.is_some() && wants_keys) && tmux.typist(&pane.id)?.is_some() {
-            // A person types there, and may answer.
-        } else if let Some(at) = dialog {
-            answer(tmux, pane, &mut dialogs, at, &screen, since.elapsed())?;
-        } else if let Some(typed) = keys.filter(|_| wants_keys) {
-            type_keys(tmux, pane, typed)?;
-            keys = None;
-            if pattern.is_none() {
-                return Ok(None);
-            }
-        } else if is_shown || pattern.is_none() && keys.is_none() && since.elapsed() >= STILL {
-            return Ok(None);
-        }
-        if tmux.pane_of(worker)?.is_none_or(|pane| pane.end.is_some()) {
-            // On a loaded machine tmux may not have read all of them yet.
-            let look = |_| {
-                let lines = tmux.last_lines(&pane.id, 5).unwrap_or_default();
-                if lines.is_empty() {
-                    thread::sleep(POLL);
-                }
-                Some(lines).filter(|lines| !lines.is_empty())
-            };
-            let shown = (0..40).find_map(look).unwrap_or_default();
-            return Err(Failure::failed(format!("the program of {} ended before it was ready", worker.name))
-                .details(shown.iter().map(|line| format!("  {}", printable(line))))
-                .hint("look at its terminal with `worker-ctl peek`, or run its command by hand"));
-        }
-        ctx.check_ending()?;
-        thread::sleep(POLL);
-    }
-    Ok(Some(tmux.last_lines(&pane.id, 5).unwrap_or_default()))
-}
-
-/// Takes one step towards the answer of a dialog. A menu gets one key, and then its screen is looked at again.
-fn answer(
-    tmux: &Tmux,
-    pane: &Pane,
-    dialogs: &mut Vec<&Dialog>,
-    at: usize,
-    screen: &str,
-    unchanged_for: Duration,
-) -> Result<()> {
-    match dialogs[at] {
-        Dialog::Menu { choose, .. } => {
-            // A program may lose a key that comes right after it has drawn a menu.
-            if unchanged_for < SETTLED {
-                return Ok(());
-            }
-            let Some(key) = menu::next_key(screen, &regex(choose)?) else { return Ok(()) };
-            type_keys(tmux, pane, &[key.to_owned()])
-        }
-        Dialog::Keys { keys, .. } => {
-            type_keys(tmux, pane, keys)?;
-            dialogs.remove(at);
-            Ok(())
-        }
-    }
-}
-
-/// Chooses a line of a worker's menu, one key at a time, and sees the menu gone. Fails if another menu or question comes
-/// in between.
-pub fn choose(ctx: &Context<'_>, worker: &Worker, pane: &Pane, (menu, chosen): (&Menu, usize)) -> Result<()> {
-    let tmux = ctx.tmux()?;
-    let failed = |why: &str| failure::NOT_DELIVERED.failure(format!("the question was not answered: {why}"));
-    let (start, mut since, mut last, mut is_confirmed) = (Instant::now(), Instant::now(), String::new(), false);
-    let mut confirmed = String::new();
-    while start.elapsed() < MENU_LIMIT {
-        let screen = tmux.capture(&pane.id, 0)?;
-        if screen != last {
-            (since, last) = (Instant::now(), screen.clone());
-        }
-        let now = Menu::read(&screen).filter(|now| now.lines == menu.lines);
-        match now {
-            None if is_confirmed => return Ok(()),
-            // Another question with the same lines.
-            Some(_) if is_confirmed && screen != confirmed => return Ok(()),
-            None => return Err(failed("the menu is not there any more")),
-            // A program may lose a key that comes right after it has drawn a menu.
-            Some(now) if since.elapsed() >= SETTLED && !is_confirmed => {
-                let key = menu::key(now.selected, chosen);
-                is_confirmed = key == "Enter";
-                if is_confirmed && ctx.worker(&worker.name)?.reported != worker.reported {
-                    return Err(failed("another question has come"));
-                }
-                confirmed.clone_from(&screen);
-                type_keys(&tmux, pane, &[key.to_owned()])?;
-            }
-            Some(_) => thread::sleep(POLL),
-        }
-        ctx.check_ending()?;
-    }
-    Err(failed("the menu is still there"))
-}
-
-fn type_keys(tmux: &Tmux, pane: &Pane, keys: &[String]) -> Result<()> {
-    for key in keys {
-        tmux.must(&["send-keys", "-t", &pane.id, key])?;
-        thread::sleep(2 * POLL);
-    }
-    thread::sleep(2 * POLL);
-    Ok(())
 }
 
 /// Ends these sessions and everything that they started: as the table of each program says, then with TERM, then with

@@ -7,7 +7,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::printable;
 
-use crate::apply::session;
+use crate::apply::startup;
 use crate::commands;
 use crate::context::Context;
 use crate::failure;
@@ -85,7 +85,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if !args.force {
         typing::require_free(&tmux, name, &pane.id)?;
     }
-    session::choose(ctx, &worker, &pane, (&menu, chosen)).map_err(|failure| failure.hint(&attach))?;
+    startup::choose(ctx, &worker, &pane, (&menu, chosen)).map_err(|failure| failure.hint(&attach))?;
     // Another question may have come at once.
     let is_over = Menu::read(&tmux.capture(&pane.id, 0)?).is_none();
     remember(ctx, &worker, None, is_over)?;

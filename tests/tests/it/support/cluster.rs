@@ -110,8 +110,8 @@ impl Cluster {
     /// The id of the newest job whose name has this part.
     pub fn newest(&self, part: &str) -> String {
         let all = self.run("squeue", &["--noheader", "--states=all", "--sort=i", "--format=%j %i"]);
-        let ids = all.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| name.contains(part));
-        ids.last().unwrap().1.trim().to_owned()
+        let mut ids = all.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| name.contains(part));
+        ids.next_back().unwrap().1.trim().to_owned()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::support::floor::Floor;
 use crate::support::forge::Forge;
 use crate::support::sandbox::works;
 use crate::support::worker::{assert_landed, configure, event, program, prompts, table, tip, tree, work};
-use crate::support::world::{World, text, wait_for, write};
+use crate::support::world::{World, find, skip, text, wait_for, write};
 
 /// A floor with a worker in a sandbox, if this machine can make one.
 fn contained(w: &World) -> Option<Floor<'_>> {
@@ -269,4 +269,48 @@ fn an_agent_of_new_in_the_persons_own_repository_is_contained() {
     does(&["rm", "feat", "--force"]);
     assert!(!w.at(path.trim_end()).has("") && !app.git(&["for-each-ref"]).contains("refs/shopfloor/in"));
     w.at(w.home("workers")).run("worker-ctl", &["down", "--force"]).any_status().any_out().any_err();
+}
+
+/// The recipe of docs/sandbox.md: srt inside holds the program to a list of domains, and the sandbox holds srt.
+#[test]
+fn srt_inside_holds_a_program_to_a_list_of_domains() {
+    let w = World::new();
+    let (Some(srt), true) = (find("srt"), ["socat", "rg"].iter().all(|name| find(name).is_some())) else {
+        let _ = skip("srt, socat and rg");
+        return;
+    };
+    // As root srt wants a right that nothing has in a sandbox.
+    let is_root = w.at(w.home("")).sh("id -u").exit(0).stdout.trim() == "0";
+    if is_root && !skip("an ordinary user") || !works(&w) {
+        return;
+    }
+    let floor = Floor::new(&w);
+    let programs = srt.ancestors().nth(3).unwrap();
+    write(
+        &w.home("srt.json"),
+        r#"{"enableWeakerNestedSandbox": true, "network": {"allowedDomains": ["example.org"], "deniedDomains": []},
+            "filesystem": {"denyRead": [], "allowWrite": ["/"], "denyWrite": []}}"#,
+    );
+    let settings = w.home("srt.json");
+    let config = floor.root.read("config.toml");
+    let read = format!("[runners.sandbox]\nnested = true\nread = [{programs:?}, {settings:?}, {:?}]\n", program());
+    floor.root.write("config.toml", &format!("{config}\n{read}"));
+    let env = "env = { SCRIPTED_LOG = \"/home/agent/prompts.jsonl\" }\n";
+    // It puts empty files into the directory that it starts in.
+    let inside = format!(
+        r#"cd && exec '{}' --settings '{}' -c "cd ${{OLDPWD@Q}} && exec ${{*@Q}}""#,
+        srt.display(),
+        settings.display()
+    );
+    let command = ["bash", "-c", &inside, "bash", &program()];
+    table(&floor, "listed", &command, env);
+    floor.ctl(&["add", "adam", "--runner", "sandbox", "--agent", "listed"]).succeeds();
+    floor.up();
+    // Another domain is refused by srt's proxy, and there is no way around it.
+    let ask = "curl -s -o /dev/null -w '%{http_connect}' https://pypi.org > asked; \
+               curl -s --noproxy '*' --max-time 5 https://pypi.org > /dev/null; echo \" $?\" >> asked; git add asked";
+    work(&floor, "adam", &format!("RUN {ask}\nCOMMIT a.txt one Write a"));
+    assert_eq!(tree(&floor, "adam").read("asked"), "403 6\n");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(floor.app.read("a.txt"), "one\n");
 }
