@@ -2,7 +2,7 @@
 
 use crate::support::cluster::{Cluster, clustered, needs_slurm};
 use crate::support::floor::Floor;
-use crate::support::worker::{configure, kill_agent, refused, work};
+use crate::support::worker::{Staying, configure, kill_agent, refused, work};
 use crate::support::world::{World, wait_for};
 
 /// Looks after sessions until a worker's program has ended over what happened to its job.
@@ -93,11 +93,14 @@ fn a_job_that_waits_is_queued_and_gets_nothing_typed() {
     // One that is ended while it waits says so too.
     cluster.run("scancel", &[&cluster.newest("-adam-1")]);
     ended(&floor, "adam", "cancelled");
+    // An `up` that stays gives it the task that was kept, once its job runs.
     floor.ctl(&["up", "adam"]).exit(0).any_out().any_err();
+    let up = Staying::new(&floor, &["up", "--patrol-interval-secs", "1"]);
+    floor.ctl(&["start", "--queue", "--task", "COMMIT a.txt one Add a"]).succeeds();
     cluster.run("scontrol", &["release", &cluster.newest("-adam-")]);
-    floor.ctl(&["up", "adam"]).succeeds();
-    work(&floor, "adam", "COMMIT a.txt one Add a");
+    floor.until("adam", "needs_review");
     floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    drop(up);
     floor.ctl(&["down", "adam"]).succeeds();
     assert!(cluster.jobs("-adam-").iter().all(|state| ["CANCELLED", "COMPLETED", "FAILED"].contains(&state.as_str())));
 }

@@ -43,6 +43,13 @@ pub(super) fn session_up(step: &mut MachineStep<'_>, pane: &str, pid: i32) {
     program.pane_pid = Some(pid);
 }
 
+/// A job that waits has followed one that may have failed.
+pub(super) fn queued(step: &mut MachineStep<'_>, reason: Option<&String>) {
+    let program = &mut step.next.program;
+    program.job_waits_for = reason.cloned();
+    program.fault.take_if(|fault| *fault != Fault::WorktreeMissing);
+}
+
 pub(super) fn exited(step: &mut MachineStep<'_>, pane: &str, (end, job): (Session, Option<&'static str>), is_ok: bool) {
     let program = &mut step.next.program;
     program.session = end;

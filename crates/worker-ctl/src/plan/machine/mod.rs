@@ -231,7 +231,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::SessionBegun { pane, pid, job, is_continued } => {
             liveness::session_begun(s, (pane, *pid), job.as_ref(), *is_continued)
         }
-        Input::Queued { reason } => s.next.program.job_waits_for.clone_from(reason),
+        Input::Queued { reason } => liveness::queued(s, reason.as_ref()),
         Input::SessionUp { pane, pid } => liveness::session_up(s, pane, *pid),
         Input::Exited { pane, end, is_ok, job } => liveness::exited(s, pane, (*end, *job), *is_ok),
         Input::SessionGone => liveness::session_gone(s),
