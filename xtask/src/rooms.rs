@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// it.
 const CORE: &[&[&str]] = &[
     &["text", "path", "hash", "env", "error", "time", "agents", "slug", "diff", "sys"],
-    &["proc", "fs", "lock", "written_files", "known_dirs", "child_env", "editor"],
+    &["proc", "fs", "lock", "written_files", "known_dirs", "child_env", "editor", "ssh"],
     &["git", "config", "approval", "hook_manager", "git_hook", "pre_remove", "folder_trust", "forge", "sandbox"],
     &["ui", "board", "args", "doctor", "hook_subcommand"],
     &["lib"],

@@ -25,6 +25,7 @@ pub mod fs;
 pub mod known_dirs;
 pub mod lock;
 pub mod proc;
+pub mod ssh;
 pub mod written_files;
 
 pub mod approval;

@@ -9,7 +9,7 @@ use shopfloor_core::hook_subcommand::HookCommand;
 use shopfloor_core::ui::{Options, Ui};
 
 use crate::commands::workspace_args::WorkspaceArgs;
-use crate::commands::{accept_reject, add, drop, log, manifest, merge, restore, show, sync, undo};
+use crate::commands::{accept_reject, add, attach, drop, log, manifest, merge, restore, show, sync, undo};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions;
 use crate::settings::OverlayFlags;
@@ -45,7 +45,7 @@ pub enum Command {
     #[command(
         after_help = "Example:\n  git worktree list --porcelain -z | sed -zn 's/^worktree //p' |\n    overlay-sync attach -z -"
     )]
-    Attach(WorkspaceArgs),
+    Attach(attach::Args),
     /// Sync workspaces a last time, then leave them alone; without a path all of them
     ///
     /// Exits with 1 if a path is not attached, or something is held or in conflict; a workspace where something is held
@@ -96,6 +96,9 @@ pub enum Command {
     /// Print the settings in force, each with its source
     #[command(after_help = "Example:\n  overlay-sync config --json")]
     Config,
+    /// Answer the overlay-sync of another machine, whose workspace this overlay is
+    #[command(hide = true)]
+    Serve,
 }
 
 /// The ids of what waits or was decided.

@@ -127,6 +127,16 @@ impl Declared {
         Ok(DeclaredFiles { files: paths(files), large: paths(large) })
     }
 
+    /// The declared files among those that another machine has, which names them with their sizes.
+    pub fn among<'f>(&self, files: impl Iterator<Item = (&'f RelPath, u64)>) -> DeclaredFiles {
+        let mut declared = DeclaredFiles::default();
+        for (path, size) in files.filter(|(path, _)| self.has(path)) {
+            let place = if size > self.max { &mut declared.large } else { &mut declared.files };
+            place.insert(path.clone());
+        }
+        declared
+    }
+
     /// The directories in which a declared file may appear.
     pub fn dirs(&self) -> impl Iterator<Item = PathBuf> {
         self.wanted().map(|glob| PathBuf::from(glob.dir()))

@@ -3,7 +3,7 @@
 //! Rooms, top to bottom; each imports only from those below it: `cli`, `commands`, `apply` (the only room that writes
 //! into overlays and workspaces), `plan` (the pure decision about one file), `facts` (what is read), then the nouns:
 //! `storage` (the two sides, on disk or in memory), `include_patterns`, `settings`, `store` (what the overlay
-//! remembers), `workspace` (where it is, and its last common contents), `conflict`, `sync_action`, `merge` (three
+//! remembers), `workspace` (where it is, and its last common contents), `conflict`, `far` (an overlay of another machine), `sync_action`, `merge` (three
 //! texts into one), `execution_risk` (what of them programs run), `watch`, `failure`, `tool`.
 
 mod cli;
@@ -17,6 +17,8 @@ mod facts;
 mod conflict;
 mod execution_risk;
 mod failure;
+mod far;
+mod far_place;
 mod include_patterns;
 pub mod merge;
 mod settings;
@@ -67,6 +69,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Doctor(args) => commands::doctor::run(ui, overlay(), args),
         Command::Hook(command) => commands::hook::run(ui, env, flags, command),
         Command::Merge(args) => commands::merge::run(ui, env, flags, &args),
+        Command::Serve => commands::serve::run(ui, env, flags),
         Command::Config => commands::config::run(ui, env, flags),
     }
 }

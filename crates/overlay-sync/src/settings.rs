@@ -10,6 +10,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::text::is_like;
 use shopfloor_core::time::Unit;
 
 use crate::execution_risk;
@@ -65,7 +66,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     Setting::new("paths_max_bytes", "OVERLAY_SYNC_PATHS_MAX_BYTES", SettingType::Number, Trust::Open).or("1048576"),
     Setting::new("paths_except", "OVERLAY_SYNC_PATHS_EXCEPT", SettingType::List, Trust::Open).or(NEVER_TAKEN),
-    Setting::new("review", "OVERLAY_SYNC_REVIEW", SettingType::List, Trust::Approved).or("hooks,mcpServers").flag(
+    Setting::new("review", "OVERLAY_SYNC_REVIEW", SettingType::List, Trust::Approved).or(DEFAULT_REVIEW).flag(
         "KEYS",
         "Keys, separated by commas, below which additions wait for `accept`",
         SYNCING,
@@ -94,6 +95,16 @@ pub type OverlayFlags = SettingFlags<OverlaySettings>;
 const NEVER_TAKEN: &str = "node_modules,target,dist,build,out,.venv,venv,__pycache__,.cache,.gradle,.next,.nuxt,.tox,\
     .mypy_cache,.pytest_cache,.ruff_cache,.terraform,.direnv,vendor,*.pyc,*.o,*.so,*.log,*.pid,*.sock,*.swp,*~,.DS_Store";
 
+const DEFAULT_REVIEW: &str = "hooks,mcpServers";
+
+/// The names of files that look private.
+const PRIVATE: &str = ".env* .sweatshop-env* *.env *.pem *.key *.p12 *.pfx id_*";
+
+/// Whether the name of a file looks private.
+pub fn looks_private(path: &RelPath) -> bool {
+    is_like(&path.name().to_string_lossy().to_lowercase(), PRIVATE)
+}
+
 const PER_PATH: &[Setting] = &[
     Setting::new("policy", "", SettingType::Choice(&["three-way", "grow"]), Trust::Open),
     Setting::new("direction", "", SettingType::Choice(&["both", "down"]), Trust::Open),
@@ -101,6 +112,7 @@ const PER_PATH: &[Setting] = &[
     Setting::new("local", "", SettingType::List, Trust::Open),
     Setting::new("send", "", SettingType::Truth, Trust::Approved),
     Setting::new("review", "", SettingType::Truth, Trust::Approved),
+    Setting::new("remote", "", SettingType::Truth, Trust::Approved),
 ];
 
 /// What decides a conflict.
@@ -156,6 +168,8 @@ pub struct PathRule {
     pub is_strangers: bool,
     pub is_sent: Option<bool>,
     pub is_reviewed: Option<bool>,
+    /// Whether it travels to other machines and back.
+    pub travels: Option<bool>,
 }
 
 impl PathRule {
@@ -173,6 +187,7 @@ impl PathRule {
             is_strangers: row.value("local").is_some_and(|value| matches!(value.source, SettingSource::Repository(..))),
             is_sent: is("send", "true"),
             is_reviewed: is("review", "true"),
+            travels: is("remote", "true"),
         }))
     }
 }
@@ -278,6 +293,25 @@ impl Settings {
             review: items("review"),
             per_path,
         })
+    }
+
+    /// Whether a file travels to another machine and back: as the last table says that does, else if it does not look
+    /// private, or the person has agreed to that.
+    pub fn travels(&self, path: &RelPath, takes_private: bool) -> bool {
+        let tables = self.per_path.iter().filter(|rule| rule.glob.matches(path.as_path()));
+        let said = tables.filter_map(|rule| rule.travels).next_back();
+        said.unwrap_or_else(|| takes_private || !looks_private(path))
+    }
+
+    /// How this path is handled in a workspace of another machine: what starts programs waits, whatever is said of those
+    /// here.
+    pub fn policy_far(&self, path: &RelPath) -> Policy {
+        let review = if self.review.is_empty() { DEFAULT_REVIEW } else { "" };
+        let review = review.split(',').filter(|key| !key.is_empty()).map(str::to_owned);
+        let review = self.review.iter().cloned().chain(review).collect();
+        let strict = |rule: &PathRule| PathRule { is_reviewed: None, ..rule.clone() };
+        let per_path = self.per_path.iter().map(strict).collect();
+        Settings { review, per_path, ..self.clone() }.policy(path)
     }
 
     /// How this path is handled. Where several tables match and set the same thing, the last one counts.

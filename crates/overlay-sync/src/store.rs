@@ -166,6 +166,11 @@ impl OverlayStore {
         self.dir.join("workspaces")
     }
 
+    /// The directory of connections to other machines.
+    pub fn ssh(&self) -> PathBuf {
+        self.dir.join("ssh")
+    }
+
     pub fn staging(&self) -> PathBuf {
         self.dir.join("tmp")
     }

@@ -14,6 +14,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::{proc, time};
 
+use crate::far_place::FarPlace;
 use crate::tool::TOOL;
 
 /// The version of every format of state in the overlay.
@@ -36,6 +37,9 @@ pub struct Workspace {
     pub id: Digest,
     pub root: PathBuf,
     pub git_dir: PathBuf,
+    /// It is an overlay of another machine. Its root and git directory are no paths here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far: Option<FarPlace>,
     pub files: BTreeMap<RelPath, BaseFile>,
     /// Files deleted here, with the overlay's content at that time. They are not refilled until it changes.
     pub deleted: BTreeMap<RelPath, Digest>,
@@ -149,6 +153,7 @@ impl Workspace {
             id: Digest::random(),
             root: root.to_path_buf(),
             git_dir: git_dir.to_path_buf(),
+            far: None,
             files: BTreeMap::new(),
             deleted: BTreeMap::new(),
             refilled: BTreeMap::new(),
@@ -158,6 +163,12 @@ impl Workspace {
             held: BTreeMap::new(),
             accepted: BTreeMap::new(),
         }
+    }
+
+    /// A workspace that is an overlay of another machine.
+    pub fn of_machine(place: FarPlace) -> Workspace {
+        let name = PathBuf::from(place.name());
+        Workspace { far: Some(place), ..Workspace::new(&name, &name) }
     }
 
     /// Records what both sides hold from now on.
@@ -188,7 +199,7 @@ impl Workspace {
 
     /// Whether anything was ever synced there.
     pub fn is_known(&self) -> bool {
-        !self.files.is_empty() || Workspace::mark_in(&self.git_dir).exists()
+        !self.files.is_empty() || self.far.is_none() && Workspace::mark_in(&self.git_dir).exists()
     }
 
     /// Every text that the manifest refers to. What arrived is not among them: no program writes from a text that the
@@ -239,6 +250,9 @@ impl Workspace {
 
     /// Whether its private git directory still holds the id, wherever its files are now.
     pub fn is_marked(&self) -> Result<bool> {
+        if self.far.is_some() {
+            return Ok(false);
+        }
         let id = fs::read_no_follow(&Workspace::mark_in(&self.git_dir))?;
         Ok(id.as_deref() == Some(self.id.to_string().as_bytes()))
     }
@@ -254,6 +268,9 @@ impl Workspace {
 
     /// Whether the directory at `root` is still this workspace, and not another repository's.
     pub fn is_present(&self) -> Result<bool> {
+        if self.far.is_some() {
+            return Ok(true);
+        }
         let own = self.git_dir.canonicalize().ok();
         Ok(own.is_some() && private_dir(&self.root) == own && self.is_marked()?)
     }
@@ -270,6 +287,9 @@ impl Workspace {
     /// Whether git has removed its worktree: the repository is still there, but has no record of the worktree. A
     /// worktree that was only moved away, or whose disk is not mounted, may come back.
     pub fn is_gone(&self) -> bool {
+        if self.far.is_some() {
+            return false;
+        }
         let worktrees = self.git_dir.parent().filter(|dir| dir.ends_with("worktrees"));
         let common_dir = worktrees.and_then(Path::parent);
         !self.git_dir.exists() && common_dir.is_some_and(|dir| dir.join("HEAD").exists())

@@ -64,10 +64,6 @@ pub const UNLISTED_ROOT: FailureKind = FailureKind::new("unlisted_root", Exit::B
 pub const UNMERGED: FailureKind = FailureKind::new("unmerged", Exit::No);
 /// The work is larger than can be looked at.
 pub const TOO_LARGE: FailureKind = FailureKind::new("too_large", Exit::No);
-/// ssh does not get in to a host, whose key is another one or who does not know ours.
-pub const SSH_REFUSED: FailureKind = FailureKind::new("ssh_refused", Exit::Failed);
-/// A host does not answer.
-pub const UNREACHABLE: FailureKind = FailureKind::new("unreachable", Exit::Failed);
 /// The work and the default branch have no history in common.
 pub const UNRELATED: FailureKind = FailureKind::new("unrelated", Exit::No);
 /// The worker is not in a state that allows it.

@@ -137,9 +137,12 @@ impl<G: Ground> SyncRun<'_, G> {
         let name = workspace.root.display().to_string();
         if !self.ground.is_present(workspace)? {
             todo.is_halted = true;
-            self.outcome.notes.push(format!(
-                "{name} does not exist; it is synced when it is back; `overlay-sync detach {name}` forgets it"
-            ));
+            // Other machines are asked now and then only.
+            if workspace.far.is_none() {
+                self.outcome.notes.push(format!(
+                    "{name} does not exist; it is synced when it is back; `overlay-sync detach {name}` forgets it"
+                ));
+            }
             return Ok(());
         }
         self.ground.sweep(workspace)?;

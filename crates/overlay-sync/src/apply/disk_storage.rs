@@ -19,6 +19,7 @@ use crate::conflict::ConflictRecord;
 use crate::facts::fingerprint::{Fingerprint, OverlayStats};
 use crate::facts::ignored::GitAnswers;
 use crate::facts::overlay::Overlay;
+use crate::far::FarView;
 use crate::include_patterns::DeclaredFiles;
 use crate::merge::MergeInput;
 use crate::storage::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
@@ -35,6 +36,8 @@ pub struct Disk<'a> {
     lock: Option<Lock>,
     pub(super) git: GitAnswers<'a>,
     fingerprint: RefCell<Fingerprint<'a>>,
+    /// The overlays of other machines that were asked for this run. Others are left alone.
+    pub(super) far: BTreeMap<Digest, RefCell<FarView>>,
     /// The workspace that was used last.
     here: RefCell<Option<(Digest, Rc<OpenWorkspace>)>>,
     /// The overlay's files as this run knows them. They may be out of date; then the compare-and-swap fails.
@@ -64,6 +67,7 @@ impl<'a> Disk<'a> {
             lock,
             git: GitAnswers::new(overlay),
             fingerprint: RefCell::new(Fingerprint::load(overlay)),
+            far: BTreeMap::new(),
             here: RefCell::default(),
             files: RefCell::default(),
             stats: RefCell::default(),
@@ -81,6 +85,11 @@ impl<'a> Disk<'a> {
         Ok(disk)
     }
 
+    /// Removes the overlay's text that was expected and nothing else.
+    pub fn remove_from_overlay(&self, path: &RelPath, expected: Digest) -> Result<bool> {
+        Staging::open(&self.overlay.store.staging(), &self.root)?.remove_open(&self.root, path, &expected)
+    }
+
     /// The same run as the last one that looks at its workspaces.
     pub fn last(self) -> Disk<'a> {
         Disk { is_last: true, ..self }
@@ -89,6 +98,7 @@ impl<'a> Disk<'a> {
     /// The files of one side that were replaced while a program may have held them open.
     pub fn displaced(&self, side: Side<'_>) -> Result<Vec<DisplacedFile>> {
         match side {
+            Side::Here(workspace) if workspace.far.is_some() => Ok(Vec::new()),
             Side::Here(workspace) => {
                 let root = &self.here(workspace)?.root;
                 late_writes::displaced(&workspace.staging(), root, || Ok(late_writes::known_dirs(workspace, root)))
@@ -102,7 +112,8 @@ impl<'a> Disk<'a> {
     /// Saves for the next run which files are in step: all of them in workspaces where there was nothing to do at all.
     pub fn save_fingerprint(&self, in_step: &[Workspace]) {
         let mut fingerprint = self.fingerprint.borrow_mut();
-        fingerprint.note_all_in_step(in_step);
+        let near: Vec<Workspace> = in_step.iter().filter(|workspace| workspace.far.is_none()).cloned().collect();
+        fingerprint.note_all_in_step(&near);
         fingerprint.save();
     }
 
@@ -210,10 +221,16 @@ impl Ground for Disk<'_> {
     }
 
     fn is_present(&self, workspace: &Workspace) -> Result<bool> {
+        if workspace.far.is_some() {
+            return Ok(self.far.contains_key(&workspace.id));
+        }
         workspace.is_present()
     }
 
     fn sweep(&self, workspace: &Workspace) -> Result<()> {
+        if workspace.far.is_some() {
+            return Ok(());
+        }
         workspace.refuse_links()?;
         self.rescue(&workspace.staging())
     }
@@ -222,6 +239,9 @@ impl Ground for Disk<'_> {
         let Side::Here(workspace) = side else {
             return late_writes::released_in_overlay(self, self.displaced(side)?, self.overlay.env.now);
         };
+        if workspace.far.is_some() {
+            return Ok(Vec::new());
+        }
         late_writes::released(late_writes::known(workspace), self.displaced(side)?, self.overlay.env.now, self.is_last)
     }
 
@@ -230,24 +250,40 @@ impl Ground for Disk<'_> {
     }
 
     fn declared(&self, workspace: &Workspace) -> Result<DeclaredFiles> {
+        if workspace.far.is_some() {
+            return Ok(self.overlay.declared()?.among(self.view(workspace)?.files()));
+        }
         self.overlay.declared()?.files(&self.overlay.git, &workspace.root, &self.overlay.dir)
     }
 
     fn left_alone(&self, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> Result<BTreeMap<RelPath, LeftAlone>> {
+        // No git of ours knows its files.
+        if workspace.far.is_some() {
+            return Ok(BTreeMap::new());
+        }
         let files = self.stats.borrow().keys().cloned().collect();
         self.git.left_alone(&self.fingerprint, workspace, paths, &files)
     }
 
     fn changed_files(&self, workspace: &Workspace) -> Result<Vec<RelPath>> {
+        if workspace.far.is_some() {
+            return Ok(workspace.files.keys().cloned().collect());
+        }
         let here = self.here(workspace)?;
         self.fingerprint.borrow_mut().changed(workspace, &here.root, &self.stats.borrow())
     }
 
     fn note_in_step(&self, workspace: &Workspace, path: &RelPath) {
-        self.fingerprint.borrow_mut().note_in_step(workspace, path);
+        if workspace.far.is_none() {
+            self.fingerprint.borrow_mut().note_in_step(workspace, path);
+        }
     }
 
     fn edited(&self, workspace: &Workspace, path: &RelPath, base: Digest) -> Option<i128> {
+        // Its clock is another one.
+        if workspace.far.is_some() {
+            return None;
+        }
         let text = self.read(Side::Here(workspace), path).ok()?.ok()??;
         let stats = self.here(workspace).ok()?.root.stats([path].into_iter()).ok()?;
         stats.first()?.filter(|_| text.sha256 != base).map(|stat| stat.modified())
@@ -255,6 +291,9 @@ impl Ground for Disk<'_> {
 
     fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
         if let Side::Here(workspace) = side {
+            if workspace.far.is_some() {
+                return self.read_far(workspace, path);
+            }
             return Ok(read_at(&self.here(workspace)?.root, path, &self.overlay.dir));
         }
         if let Some(found) = self.files.borrow().get(path) {
@@ -266,6 +305,12 @@ impl Ground for Disk<'_> {
     }
 
     fn put(&self, side: Side<'_>, path: &RelPath, expected: Option<Digest>, bytes: &[u8], mode: u32) -> Result<bool> {
+        if let Side::Here(workspace) = side
+            && workspace.far.is_some()
+        {
+            let new = ReadFile::new(bytes.to_vec(), mode);
+            return self.view(workspace)?.replace(path, expected, Some(&new));
+        }
         let here;
         let in_overlay;
         let (root, staging) = match side {
@@ -294,6 +339,9 @@ impl Ground for Disk<'_> {
     }
 
     fn remove(&self, workspace: &Workspace, path: &RelPath, expected: Digest) -> Result<bool> {
+        if workspace.far.is_some() {
+            return self.view(workspace)?.replace(path, Some(expected), None);
+        }
         let here = self.here(workspace)?;
         self.here_staging(workspace, &here)?.remove_open(&here.root, path, &expected)
     }

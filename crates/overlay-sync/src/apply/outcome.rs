@@ -66,6 +66,28 @@ impl SyncOutcome {
         self.open.push(why);
     }
 
+    /// Adds what a later sync of the same workspaces has found out.
+    pub fn absorb(&mut self, later: SyncOutcome) {
+        self.events.extend(later.events);
+        self.conflicts += later.conflicts;
+        self.open_paths.extend(later.open_paths);
+        let lists = [
+            (&mut self.open, later.open),
+            (&mut self.failures, later.failures),
+            (&mut self.warnings, later.warnings),
+            (&mut self.notes, later.notes),
+            (&mut self.details, later.details),
+        ];
+        for (lines, more) in lists {
+            more.into_iter().for_each(|line| add_once(lines, line));
+        }
+    }
+
+    /// Notes something that is open, once.
+    pub fn note_open(&mut self, line: String) {
+        add_once(&mut self.open, line);
+    }
+
     /// Whether nothing was done, and there is nothing to say.
     pub fn is_silent(&self) -> bool {
         let lines = [&self.open, &self.warnings, &self.notes, &self.details];

@@ -21,7 +21,7 @@ impl Disk<'_> {
         if workspaces.iter().any(|workspace| workspace.files.len() >= 2) && self.overlay()?.is_empty() {
             return Err(overlay.gone("was emptied"));
         }
-        self.git.workspaces.clone_from(workspaces);
+        self.git.workspaces = workspaces.iter().filter(|workspace| workspace.far.is_none()).cloned().collect();
         let outcome = converge(self, &overlay.settings, &time::render(overlay.env.now), workspaces)?;
         self.save_fingerprint(if outcome.is_silent() { workspaces } else { &[] });
         overlay.store.collect(&overlay.env, || Workspace::load_all(&overlay.store.workspaces()))?;

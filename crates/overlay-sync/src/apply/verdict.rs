@@ -37,6 +37,10 @@ pub fn carry_out(ui: &Ui, overlay: &Overlay, id: &str, verdict: Verdict) -> Resu
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
     let seen = find_waiting(&workspaces, id)?;
     let Version { id, path, .. } = &seen;
+    if let Origin::Waiting(of, ..) = &seen.origin {
+        let far: Vec<Workspace> = workspaces.iter().filter(|workspace| workspace.id == *of).cloned().collect();
+        disk.reach(&far).into_iter().for_each(|line| ui.warn(line));
+    }
     // The text may have changed since a person looked at it, so it is looked at again first.
     disk.sync_workspaces(&mut workspaces)?.print(ui);
     let version =

@@ -93,6 +93,9 @@ pub fn plan_files(
     let declared = ground.declared(workspace)?.files;
     let mut files = Vec::new();
     for path in file_view::paths(ground, &context.overlay, workspace, &declared, scope)? {
+        if workspace.far.as_ref().is_some_and(|place| !settings.travels(&path, place.takes_private)) {
+            continue;
+        }
         let left_alone = context.overlay.get(&path).cloned().flatten();
         let mut seen = file_view::read(ground, settings, workspace, &path, left_alone)?;
         if let (Some(bytes), Some(file)) = (context.planned.get(&path), &mut seen.overlay) {

@@ -1,18 +1,41 @@
-//! `attach`: worktrees become workspaces of the overlay.
+//! `attach`: worktrees become workspaces of the overlay, and overlays of other machines.
 
 use std::path::PathBuf;
 
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
 use super::workspace_args::{WorkspaceArgs, print_membership};
 use crate::apply::attach::{Attached, attach};
+use crate::apply::far_side::{machine, sync_far};
 use crate::facts::overlay::{Overlay, worktrees_at};
+use crate::far::Request;
+use crate::far_place::FarPlace;
 use crate::workspace::Workspace;
 
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(flatten)]
+    workspaces: WorkspaceArgs,
+    /// Attach the overlay of a worktree on another machine, which ssh reaches: `big:workers/app`
+    ///
+    /// The files that the overlay has travel there and come back merged whenever `sync` or `watch` runs here. overlay-sync
+    /// has to be installed there; its hook is installed, so that new worktrees there are attached.
+    #[arg(long, value_name = "DEST:PATH", conflicts_with = "workspaces")]
+    ssh: Option<String>,
+    /// With --ssh, let files that look private travel, too, such as `.env`
+    #[arg(long, requires = "ssh")]
+    yes: bool,
+}
+
 /// Registers workspaces and brings them in step, also those that are attached already.
-pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
+pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
+    if let Some(text) = &args.ssh {
+        return attach_far(ui, overlay, FarPlace::parse(text)?, args.yes);
+    }
+    let args = &args.workspaces;
     let mut paths = args.read(ui, &overlay.env)?;
     if args.paths.is_empty() {
         paths.push(overlay.repo.require_worktree()?.to_path_buf());
@@ -43,5 +66,48 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
             false => ui.detail(format!("{} is attached already", workspace.root.display())),
         }
     }
+    Ok(outcome.exit())
+}
+
+/// Attaches the overlay of another machine, and brings it in step.
+fn attach_far(ui: &Ui, overlay: &Overlay, place: FarPlace, is_agreed: bool) -> Result<Exit> {
+    if ui.is_dry() {
+        overlay.require()?;
+        print_membership(ui, &Workspace::of_machine(place), true);
+        return Ok(Exit::Done);
+    }
+    drop(overlay.create()?);
+    let known = Workspace::load_all(&overlay.store.workspaces())?;
+    let is_same = |known: &FarPlace| (&known.dest, &known.path) == (&place.dest, &place.path);
+    let known = known.into_iter().find(|workspace| workspace.far.as_ref().is_some_and(is_same));
+    let takes_private = match &known {
+        Some(known) => is_agreed || known.far.as_ref().is_some_and(|place| place.takes_private),
+        None => {
+            let question =
+                format!("let files that look private travel to {} too, such as .env?", printable(&place.dest));
+            is_agreed || ui.can_ask() && ui.confirm(&question)
+        }
+    };
+    let place = FarPlace { takes_private, ..place };
+    let mut workspace = known.unwrap_or_else(|| Workspace::of_machine(place.clone()));
+    workspace.far = Some(place);
+    if let Some(machine) = machine(overlay, &workspace) {
+        let open = machine.ask(&[Request::Attach])?.into_iter().flat_map(|answer| answer.open);
+        open.for_each(|line| ui.warn(format!("{}: {}", workspace.root.display(), printable(&line))));
+        // Worktrees that are made there later are attached by it.
+        if let Err(failure) = machine.run(&["hook", "install"], Vec::new()) {
+            ui.warn(failure);
+        }
+    }
+    {
+        let _lock = overlay.lock()?;
+        workspace.save(&overlay.store.workspaces())?;
+    }
+    if !takes_private {
+        ui.note("files that look private, such as .env, stay here; the same command with `--yes` lets them travel");
+    }
+    let (outcome, _) = sync_far(overlay)?.unwrap_or_default();
+    outcome.print_with(ui, Ui::done);
+    print_membership(ui, &workspace, true);
     Ok(outcome.exit())
 }

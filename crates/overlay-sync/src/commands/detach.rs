@@ -20,6 +20,9 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     }
     let mut disk = Disk::open(overlay, Some(overlay.lock()?))?.last();
     let workspaces = args.workspaces(ui, overlay)?;
+    for line in disk.reach(&workspaces) {
+        ui.warn(line);
+    }
     let outcome = disk.sync_workspaces(&mut workspaces.clone())?;
     outcome.print(ui);
     if workspaces.is_empty() {

@@ -17,6 +17,7 @@ pub mod merge;
 mod pre_remove;
 mod preview;
 pub mod restore;
+pub mod serve;
 pub mod show;
 pub mod status;
 pub mod sync;

@@ -43,7 +43,8 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<E
     };
     is_in_step &= !print_late(Side::Overlay, SyncRule::Pull)?;
     for workspace in workspaces {
-        if !workspace.is_present()? && workspace.is_known() {
+        // Another machine is not asked for that.
+        if workspace.far.is_some() || !workspace.is_present()? && workspace.is_known() {
             continue;
         }
         let files = plan_files(&disk, &overlay.settings, &context, workspace, Scope::Changed)?;

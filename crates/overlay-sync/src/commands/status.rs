@@ -1,6 +1,7 @@
 //! `status`: the state of every file in every workspace. Hashes and reasons, never contents.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -139,6 +140,10 @@ pub fn for_each_file(
     }
     let mut unreadable = 0;
     for workspace in workspaces.iter().filter(|workspace| !workspace.is_gone()) {
+        if workspace.far.is_some() {
+            tell_last(workspace, each);
+            continue;
+        }
         if !workspace.is_present()? {
             for (path, base) in &workspace.files {
                 let why = "the workspace is not there".into();
@@ -170,6 +175,19 @@ pub fn for_each_file(
     match unreadable {
         0 => Ok(()),
         n => Err(Failure::failed(format!("{n} workspaces cannot be read")).hint("look at what the warnings name")),
+    }
+}
+
+/// Calls `each` with the state in which the files of a workspace on another machine were when that was asked last.
+fn tell_last(workspace: &Workspace, each: &mut dyn FnMut(&StatusAnswer<'_>)) {
+    let all: BTreeSet<&RelPath> = workspace.files.keys().chain(workspace.held.keys()).collect();
+    for path in all {
+        let (state, why) = match workspace.held.get(path) {
+            Some(held) => (FileState::Held, held.why.clone()),
+            None => (FileState::Clean, "when its machine was asked last".to_owned()),
+        };
+        let base = workspace.files.get(path).map(|base| base.sha256);
+        each(&StatusAnswer { base, ..StatusAnswer::of(workspace, path, state, why) });
     }
 }
 

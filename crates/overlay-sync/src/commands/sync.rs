@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Found;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::Ui;
@@ -10,6 +10,8 @@ use shopfloor_core::ui::Ui;
 use super::preview::preview;
 use super::workspace_args::WorkspaceArgs;
 use crate::apply::disk_storage::Disk;
+use crate::apply::far_side::sync_far;
+use crate::apply::outcome::SyncOutcome;
 use crate::facts::fingerprint::Fingerprint;
 use crate::facts::overlay::Overlay;
 use crate::storage::Ground;
@@ -36,12 +38,24 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         let workspaces = args.workspaces.workspaces(ui, overlay)?;
         return preview(ui, overlay, &workspaces);
     }
-    let lock = overlay.lock()?;
     let is_whole = args.workspaces.paths.is_empty() && args.restore.is_empty();
+    let mut outcome = sync_near(ui, overlay, args, is_whole)?;
+    // Nobody here waits for another machine.
+    let far = if is_whole { sync_far(overlay)? } else { None };
+    far.into_iter().for_each(|(far, _)| outcome.absorb(far));
+    outcome.print(ui);
+    if outcome.events.is_empty() && outcome.exit() == Exit::Done {
+        ui.nothing_to_do();
+    }
+    Ok(outcome.exit())
+}
+
+/// Syncs the workspaces of this machine.
+fn sync_near(ui: &Ui, overlay: &Overlay, args: &Args, is_whole: bool) -> Result<SyncOutcome> {
+    let lock = overlay.lock()?;
     // What cannot be looked at is reported when it is synced.
     if is_whole && Fingerprint::load(overlay).is_same().unwrap_or(false) {
-        ui.nothing_to_do();
-        return Ok(Exit::Done);
+        return Ok(SyncOutcome::default());
     }
     let mut workspaces = args.workspaces.workspaces(ui, overlay)?;
     let mut disk = Disk::open(overlay, Some(lock))?;
@@ -50,15 +64,8 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         let restored = overlay.workspaces(&paths)?;
         restore(&disk, &mut workspaces, restored)?;
     }
-    let outcome = {
-        let _spinner = ui.spinner(&format!("syncing {} workspaces", workspaces.len()));
-        disk.sync_workspaces(&mut workspaces)?
-    };
-    outcome.print(ui);
-    if outcome.events.is_empty() && outcome.exit() == Exit::Done {
-        ui.nothing_to_do();
-    }
-    Ok(outcome.exit())
+    let _spinner = ui.spinner(&format!("syncing {} workspaces", workspaces.len()));
+    disk.sync_workspaces(&mut workspaces)
 }
 
 /// Makes the sync fill the files that are gone from these workspaces. Files that are there keep their base, so that
@@ -71,6 +78,10 @@ fn restore(disk: &Disk<'_>, workspaces: &mut Vec<Workspace>, restored: Vec<Works
         }
     }
     for workspace in workspaces.iter_mut().filter(|workspace| ids.contains(&workspace.id)) {
+        if workspace.far.is_some() {
+            return Err(Failure::usage(format!("{} is on another machine", workspace.root.display()))
+                .hint("restore the files in a worktree there"));
+        }
         let here = workspace.open()?;
         let is_gone = |path: &RelPath| here.look(path).is_ok_and(|found| found == Found::Missing);
         workspace.files.retain(|path, _| !is_gone(path));

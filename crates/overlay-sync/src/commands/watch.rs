@@ -11,6 +11,7 @@ use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
 use crate::apply::disk_storage::Disk;
+use crate::apply::far_side::sync_far;
 use crate::facts::overlay::Overlay;
 use crate::failure;
 use crate::store::RESERVED;
@@ -23,6 +24,8 @@ const SAFETY: Duration = Duration::from_secs(60);
 const REARM: Duration = Duration::from_millis(50);
 /// A sync that failed is tried again after this time.
 const RETRY: Duration = Duration::from_secs(10);
+/// Other machines are asked this often; one that does not answer as often as changes are looked for.
+const FAR: Duration = Duration::from_secs(10);
 /// Directories that cannot be watched are scanned this often.
 const POLL: Duration = Duration::from_secs(2);
 
@@ -42,7 +45,15 @@ pub fn run(ui: &Ui, overlay: &Overlay) -> Result<Exit> {
     overlay.store.save_polled(&[])?;
     // A state that is damaged or cannot be read ends the watch before it begins.
     overlay.workspaces(&[])?;
-    WatchRun { ui, overlay, watched: WatchedDirs::new(watcher), reported: Vec::new(), has_failed: false }.run(&wakes)
+    WatchRun {
+        ui,
+        overlay,
+        watched: WatchedDirs::new(watcher),
+        reported: Vec::new(),
+        has_failed: false,
+        far_due: Instant::now(),
+    }
+    .run(&wakes)
 }
 
 /// The lock that a watch holds for life; when another one holds it, exit 75 at once with that one's process id.
@@ -66,6 +77,8 @@ struct WatchRun<'a> {
     /// What the last sync reported as open. It is not reported again until it changes.
     reported: Vec<String>,
     has_failed: bool,
+    /// When other machines are asked again.
+    far_due: Instant,
 }
 
 impl WatchRun<'_> {
@@ -80,6 +93,7 @@ impl WatchRun<'_> {
         let mut last_arm = Instant::now();
         loop {
             let due = pending.due().unwrap_or(last_scan + self.idle_time());
+            let due = due.min(self.far_due);
             let now = Instant::now();
             if due <= now {
                 pending.clear();
@@ -136,7 +150,17 @@ impl WatchRun<'_> {
             let mut workspaces = overlay.workspaces(&[])?;
             disk.sync_workspaces(&mut workspaces)
         };
-        match scanned() {
+        let scanned = scanned().and_then(|mut outcome| {
+            if self.far_due <= Instant::now() {
+                self.far_due = Instant::now() + SAFETY;
+                if let Some((far, is_all)) = sync_far(&overlay)? {
+                    self.far_due = Instant::now() + if is_all { FAR } else { SAFETY };
+                    outcome.absorb(far);
+                }
+            }
+            Ok(outcome)
+        });
+        match scanned {
             Ok(mut outcome) => {
                 self.has_failed = !outcome.failures.is_empty();
                 if outcome.open == self.reported {
@@ -183,7 +207,8 @@ fn directories(overlay: &Overlay) -> Vec<PathBuf> {
     dirs.extend(listing.dirs.iter().map(|dir| overlay.dir.join(dir)));
     let paths = listing.files;
     let declared: Vec<PathBuf> = overlay.declared().map(|d| d.dirs().collect()).unwrap_or_default();
-    for workspace in Workspace::load_all(&overlay.store.workspaces()).unwrap_or_default() {
+    let all = Workspace::load_all(&overlay.store.workspaces()).unwrap_or_default();
+    for workspace in all.into_iter().filter(|workspace| workspace.far.is_none()) {
         let managed = paths.iter().chain(workspace.files.keys());
         // The root as well, where a directory that is removed and made anew shows up.
         dirs.push(workspace.root.clone());

@@ -5,15 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::is_like;
 
 use crate::merge::{Arrival, FileType, is_binary};
-use crate::settings::{Policy, Settings};
+use crate::settings::{Policy, Settings, looks_private};
 use crate::storage::{Ground, LeftAlone, ReadFile, Side};
 use crate::workspace::Workspace;
-
-/// The names of files that look private.
-const SECRETS: &str = ".env* .sweatshop-env* *.env *.pem *.key *.p12 *.pfx id_*";
 
 /// A larger file is not shown to the merge command.
 const ASK_LIMIT: usize = 100 * 1024;
@@ -92,7 +88,7 @@ pub fn read(
         overlay: None,
         here: None,
         arrivals: Vec::new(),
-        policy: settings.policy(path),
+        policy: if workspace.far.is_some() { settings.policy_far(path) } else { settings.policy(path) },
         may_ask: false,
         left_alone,
     };
@@ -173,6 +169,6 @@ fn is_stale(kind: FileType, old: Option<Vec<u8>>, filled: Option<Vec<u8>>, here:
 fn may_be_shown(path: &RelPath, file: &ReadFile, is_sent: bool) -> bool {
     let bytes = &file.bytes;
     let is_text = !is_binary(bytes) && bytes.len() <= ASK_LIMIT && std::str::from_utf8(bytes).is_ok();
-    let is_secret = is_like(&path.name().to_string_lossy().to_lowercase(), SECRETS) || file.mode & 0o077 == 0;
+    let is_secret = looks_private(path) || file.mode & 0o077 == 0;
     is_text && (is_sent || !is_secret)
 }

@@ -136,6 +136,10 @@ impl Overlay {
             return Ok(all);
         }
         let find = |path: &PathBuf| {
+            // That of another machine is no path here.
+            if let Some(far) = all.iter().find(|workspace| workspace.far.is_some() && path.ends_with(&workspace.root)) {
+                return Ok(far.clone());
+            }
             let real = real(path);
             // A path that is not there is a slip of the fingers, unless it is where a workspace was.
             let is_there = path.symlink_metadata().is_ok();

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use shopfloor_core::board::{BoardRow, Need, Standing};
 use shopfloor_core::error::Failure;
 use shopfloor_core::proc;
+use shopfloor_core::ssh::UNREACHABLE;
 use shopfloor_core::time::render;
 
 use crate::apply::host_work::{self, ssh_to};
 use crate::context::Context;
-use crate::failure;
 use crate::hosts::{Host, LastSaid};
 use crate::root::WorkerRoot;
 use crate::ssh;
@@ -31,7 +31,7 @@ pub fn ask_and_tell(ctx: &Context<'_>) -> Vec<(Host, LastSaid)> {
     let asked = each(ctx.root.hosts().collect(), |host| ask_one(ctx, host, ssh::SHORT)).into_iter();
     let told = |(host, (said, why)): (Host, (LastSaid, Option<Failure>))| {
         match why {
-            Some(failure) if failure::UNREACHABLE.is_kind_of(&failure) => ctx.ui.detail(failure),
+            Some(failure) if UNREACHABLE.is_kind_of(&failure) => ctx.ui.detail(failure),
             Some(failure) => ctx.ui.warn(failure),
             None => {}
         }
@@ -99,7 +99,7 @@ pub fn last_needs(root: &WorkerRoot) -> Vec<Need> {
 /// Asks every host, and tells each that answers what has landed and where the branch is. Returns what went wrong.
 pub fn look_after(ctx: &Context<'_>) -> Vec<String> {
     let look = |host: &Host| match ask_one(ctx, host, ssh::SOON).1 {
-        Some(failure) if failure::UNREACHABLE.is_kind_of(&failure) => Ok(()),
+        Some(failure) if UNREACHABLE.is_kind_of(&failure) => Ok(()),
         Some(failure) => Err(failure),
         None => host_work::sync(ctx, host).map(drop),
     };

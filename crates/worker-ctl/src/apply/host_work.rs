@@ -11,6 +11,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::Git;
 use shopfloor_core::proc::Output;
 use shopfloor_core::sandbox::Incoming;
+use shopfloor_core::ssh::{self, UNREACHABLE};
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::recover::FinishedAccepts;
@@ -18,7 +19,7 @@ use crate::apply::{land, publish};
 use crate::context::Context;
 use crate::failure;
 use crate::hosts::{self, Host, HostWork, LastSaid, SeenWork};
-use crate::ssh::{self, Ssh};
+use crate::ssh::Ssh;
 use crate::work_repo::{common_dir, require_source};
 use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
 
@@ -33,7 +34,9 @@ const MEMORY: u64 = 4 << 30;
 
 /// ssh to a host of this root.
 pub fn ssh_to<'a>(ctx: &'a Context<'_>, host: &'a Host) -> Ssh<'a> {
-    Ssh { env: ctx.env, root: &ctx.root.path, host, ending: &ctx.ending }
+    let (root, dest) = (&ctx.root.path, &host.table.ssh);
+    let line = ssh::Ssh { env: ctx.env, name: &host.name, dest, dir: hosts::dir(root), ending: &ctx.ending };
+    Ssh { line, root, host }
 }
 
 /// The name of a host's worker here.
@@ -115,7 +118,7 @@ pub fn fetch(ctx: &Context<'_>, host: &Host, worker: &str, sha: &str) -> Result<
         fs::remove_tree(&dir)?;
         // A line that was cut looks like a pack that is damaged.
         taken.map_err(|failure| match ssh.run(&["true".into()], Vec::new(), ssh::SHORT) {
-            Err(cut) if failure::UNREACHABLE.is_kind_of(&cut) => cut,
+            Err(cut) if UNREACHABLE.is_kind_of(&cut) => cut,
             _ => failure,
         })?;
         if repo.commit(&repo.top, sha)?.as_deref() != Some(sha) {

@@ -13,6 +13,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Output, Status};
+use shopfloor_core::ssh::UNREACHABLE;
 use shopfloor_core::text::{printable, printable_lines};
 
 use crate::apply::host_status::{self, named};
@@ -300,7 +301,7 @@ impl Line {
                     is_cut = false;
                     std::thread::sleep(Duration::from_secs(1).min(left).saturating_sub(asked.elapsed()));
                 }
-                Err(cut) if failure::UNREACHABLE.is_kind_of(&cut) => {
+                Err(cut) if UNREACHABLE.is_kind_of(&cut) => {
                     if !std::mem::replace(&mut is_cut, true) {
                         ctx.ui.note(&cut);
                     }

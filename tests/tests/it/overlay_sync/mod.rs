@@ -5,6 +5,7 @@ mod conflicts;
 mod deletions;
 mod drop;
 mod failures;
+mod far;
 mod forged;
 mod held;
 mod late;

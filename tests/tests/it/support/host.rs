@@ -83,6 +83,11 @@ impl<'w> Machine<'w> {
         Machine { home, name: name.to_owned(), server }
     }
 
+    /// What ssh calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The machine is gone from the network: its sshd with all connections, or only new ones are refused.
     pub fn vanish(&mut self) {
         self.signal_sessions("KILL");

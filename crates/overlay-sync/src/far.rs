@@ -1,0 +1,247 @@
+//! The overlay of another machine as a workspace of this one: what its `serve` is asked over ssh, in JSON Lines, and what it
+//! has answered. Nothing that it says is believed but the bytes of texts.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::hash::Digest;
+use shopfloor_core::path::RelPath;
+use shopfloor_core::ssh::{Ssh, UNREACHABLE};
+use shopfloor_core::text::printable;
+
+use crate::far_place::FarPlace;
+use crate::storage::ReadFile;
+use crate::tool::TOOL;
+
+/// The version of the protocol, which the first line of `serve` names.
+pub const PROTOCOL: u32 = 1;
+
+/// The largest file that travels, in bytes, and how many bytes of files are asked for at once.
+pub const LARGEST: u64 = 4 << 20;
+const AT_ONCE: u64 = 8 << 20;
+
+/// How long an answer may take.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A line that `serve` reads.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Request {
+    /// Makes the overlay if there is none, and attaches the worktrees that are there then.
+    Attach,
+    /// Syncs the workspaces there.
+    Sync,
+    /// Names all files.
+    List,
+    Read {
+        path: String,
+    },
+    /// Puts a text, or nothing, in the place of the one that is expected.
+    Replace {
+        path: String,
+        expected: Option<Digest>,
+        mode: u32,
+        data: Option<String>,
+    },
+}
+
+/// A file of the other overlay.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FarFile {
+    pub path: String,
+    pub sha256: Digest,
+    pub mode: u32,
+    pub size: u64,
+    /// Its text in base64, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+}
+
+impl FarFile {
+    pub fn new(path: &RelPath, file: &ReadFile, with_text: bool) -> FarFile {
+        let (path, size) = (path.to_string(), file.bytes.len() as u64);
+        let data = (with_text && size <= LARGEST).then(|| encode(&file.bytes));
+        FarFile { path, sha256: file.sha256, mode: file.mode, size, data }
+    }
+
+    /// What was read there. The digest is of the bytes that came.
+    fn read(&self) -> Option<ReadFile> {
+        let bytes = decode(self.data.as_deref()?)?;
+        (bytes.len() as u64 <= LARGEST).then(|| ReadFile::new(bytes, self.mode & 0o777))
+    }
+}
+
+pub fn encode(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+pub fn decode(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok()
+}
+
+/// A line that `serve` writes for each that it has read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answer {
+    /// The version of the protocol, in the first line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub serve: Option<u32>,
+    pub done: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FarFile>,
+    /// What is in the way there, for a person.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
+}
+
+/// The machine that has an overlay.
+#[derive(Clone, Debug)]
+pub struct FarMachine {
+    pub env: Env,
+    pub place: FarPlace,
+    /// A private directory of ours, for sockets.
+    pub dir: PathBuf,
+}
+
+impl FarMachine {
+    /// Runs a command of this tool there to its end, with this on its stdin. Returns what it says.
+    pub fn run(&self, words: &[&str], input: Vec<u8>) -> Result<Vec<u8>> {
+        let FarPlace { dest, path, .. } = &self.place;
+        let ending = Arc::default();
+        let ssh = Ssh { env: &self.env, name: dest, dest, dir: self.dir.clone(), ending: &ending };
+        let all: Vec<OsString> = [TOOL, "-C", path].iter().chain(words).map(OsString::from).collect();
+        let ended = ssh.run(&all, input, LIMIT)?;
+        match ended.status.code() {
+            0 | 1 => Ok(ended.stdout),
+            code => {
+                let said = String::from_utf8_lossy(&ended.stderr);
+                let said = said.lines().take(5).map(|line| format!("  {}", printable(line)));
+                Err(Failure::failed(format!("{TOOL} on {} ended with {code}", printable(dest)))
+                    .details(said)
+                    .hint(format!("see whether it works there: `ssh {} {TOOL} --version`", printable(dest))))
+            }
+        }
+    }
+
+    /// Asks `serve`, and returns an answer for each request.
+    pub fn ask(&self, requests: &[Request]) -> Result<Vec<Answer>> {
+        let lines = requests.iter().map(serde_json::to_string).collect::<std::result::Result<Vec<_>, _>>();
+        let input = lines.map_err(|e| Failure::failed("cannot write a request").because(e))?.join("\n");
+        let said = self.run(&["serve"], input.into_bytes())?;
+        // A shell there may have said something first.
+        let mut answers = said
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice::<Answer>(line).ok())
+            .skip_while(|answer| answer.serve.is_none());
+        let name = printable(&self.place.dest);
+        match answers.next().and_then(|first| first.serve) {
+            Some(PROTOCOL) => {}
+            Some(_) | None => {
+                return Err(Failure::failed(format!("{TOOL} on {name} is of another version"))
+                    .hint("install the same version there as here"));
+            }
+        }
+        let answers: Vec<Answer> = answers.take(requests.len()).collect();
+        if answers.len() < requests.len() {
+            return Err(UNREACHABLE.failure(format!("the line to {name} was cut")));
+        }
+        Ok(answers)
+    }
+}
+
+/// What an overlay of another machine has.
+#[derive(Clone, Debug)]
+pub struct FarView {
+    pub machine: FarMachine,
+    files: BTreeMap<RelPath, FarFile>,
+    texts: BTreeMap<RelPath, ReadFile>,
+    /// What is in the way there, for a person.
+    pub open: Vec<String>,
+}
+
+impl FarView {
+    /// Reads it: all names, and the texts of files whose digest is not the one that is `known`.
+    pub fn read(machine: FarMachine, known: &BTreeMap<RelPath, Digest>) -> Result<FarView> {
+        let list = machine.ask(&[Request::List])?.into_iter().next().unwrap_or_default();
+        let mut view = FarView { machine, files: BTreeMap::new(), texts: BTreeMap::new(), open: list.open };
+        for file in list.files {
+            match RelPath::parse(&file.path) {
+                Ok(path) if !file.path.chars().any(char::is_control) => drop(view.files.insert(path, file)),
+                Ok(_) | Err(_) => view.open.push(format!("a file there has no name for us: {}", printable(&file.path))),
+            }
+        }
+        let is_news =
+            |(path, file): &(&RelPath, &FarFile)| known.get(*path) != Some(&file.sha256) && file.size <= LARGEST;
+        let news: Vec<RelPath> = view.files.iter().filter(is_news).map(|(path, _)| path.clone()).collect();
+        let mut news = news.as_slice();
+        while !news.is_empty() {
+            let mut bytes = 0;
+            let fits = |path: &&RelPath| {
+                bytes += view.files.get(*path).map_or(0, |file| file.size);
+                bytes <= AT_ONCE
+            };
+            let count = news.iter().take_while(fits).count().max(1);
+            let (now, later) = news.split_at(count);
+            view.fetch(now)?;
+            news = later;
+        }
+        Ok(view)
+    }
+
+    /// Reads these files anew.
+    pub fn fetch(&mut self, paths: &[RelPath]) -> Result<()> {
+        let requests: Vec<Request> = paths.iter().map(|path| Request::Read { path: path.to_string() }).collect();
+        let answers = self.machine.ask(&requests)?;
+        paths.iter().zip(answers).for_each(|(path, answer)| self.note(path, answer.files.into_iter().next()));
+        Ok(())
+    }
+
+    /// Notes what was read of a file.
+    fn note(&mut self, path: &RelPath, file: Option<FarFile>) {
+        self.texts.remove(path);
+        match file {
+            None => drop(self.files.remove(path)),
+            Some(mut file) => {
+                if let Some(read) = file.read() {
+                    file.sha256 = read.sha256;
+                    self.texts.insert(path.clone(), read);
+                }
+                file.data = None;
+                self.files.insert(path.clone(), file);
+            }
+        }
+    }
+
+    pub fn files(&self) -> impl Iterator<Item = (&RelPath, u64)> {
+        self.files.iter().map(|(path, file)| (path, file.size))
+    }
+
+    pub fn file(&self, path: &RelPath) -> Option<&FarFile> {
+        self.files.get(path)
+    }
+
+    pub fn text(&self, path: &RelPath) -> Option<&ReadFile> {
+        self.texts.get(path)
+    }
+
+    /// Puts a text, or none, in the place of the one that is expected; `false` if another one is there.
+    pub fn replace(&mut self, path: &RelPath, expected: Option<Digest>, new: Option<&ReadFile>) -> Result<bool> {
+        let (mode, data) = (new.map_or(0o600, |file| file.mode), new.map(|file| encode(&file.bytes)));
+        let request = Request::Replace { path: path.to_string(), expected, mode, data };
+        let answer = self.machine.ask(&[request])?.into_iter().next().unwrap_or_default();
+        if answer.done {
+            self.note(path, new.map(|file| FarFile::new(path, file, true)));
+        } else {
+            self.note(path, answer.files.into_iter().next());
+        }
+        Ok(answer.done)
+    }
+}
