@@ -168,6 +168,8 @@ fn finish(ctx: &Context<'_>, host: &Host) -> Result<Exit> {
         let agent = program.name;
         ctx.ui.note(format!("if {agent} is not logged in there: `worker-ctl host login {name} {agent}`"));
     }
+    let place = shell_word(Path::new(&format!("{}:{}", table.ssh, table.root)));
+    ctx.ui.note(format!("files that git ignores go there by `overlay-sync attach --ssh {place}`"));
     match ctx.ui.is_json() {
         true => ctx.ui.json(&json!({ "host": name, "ssh": table.ssh, "root": table.root, "source": table.source })),
         false => ctx.ui.line(name),

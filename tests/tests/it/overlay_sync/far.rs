@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::host::{Machine, needs_sshd};
+use crate::support::host::{Machine, hire, hub, needs_sshd, work};
 use crate::support::overlay::{SETTINGS, Scene, allow, configure, id, scene};
 use crate::support::world::{Repo, World, mode, text, wait_for};
 
@@ -67,6 +67,37 @@ fn files_reach_other_machines_and_come_back_merged() {
     s.a.write(".env", "TOKEN=2\n");
     s.app.overlay(&["sync"]).exit(0).any_out().any_err();
     assert_eq!((s.b.read(".env"), big_x.read(".env")), ("TOKEN=2\n".into(), "TOKEN=1\n".into()));
+}
+
+#[test]
+fn the_workers_of_a_host_have_what_git_ignores() {
+    let w = World::new();
+    if !needs_sshd() {
+        return;
+    }
+    let (floor, machines) = hub(&w, &["big"]);
+    floor.app.commit(".gitignore", ".env\n");
+    floor.app.write(".env", "TOKEN=1\n");
+    floor.app.overlay(&["add", ".env"]).exit(0).any_out().any_err();
+    floor.app.overlay(&["attach"]).exit(0).any_out().any_err();
+    let root = machines[0].root();
+    hire(&floor, "big:adam");
+    let place = format!("big:{}", root.path.display());
+    floor.app.overlay(&["attach", "--ssh", &place, "--yes"]).exit(0).any_out().any_err();
+    hire(&floor, "big:eve");
+    let of = |name: &str| root.read(&format!(".worktrees/{name}/.env"));
+    assert_eq!((of("adam"), of("eve")), ("TOKEN=1\n".into(), "TOKEN=1\n".into()));
+    // What an agent there writes comes here by a watch, as what is written here goes there.
+    let mut watch = w.command(w.path("bin/overlay-sync"));
+    watch.args(["--debounce-ms", "50", "watch"]).current_dir(&floor.app.path);
+    let mut watch = watch.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    work(&floor, "big:adam", "RUN echo PORT=7 >> .env\nCOMMIT a.txt one Add a");
+    wait_for(|| floor.app.read(".env") == "TOKEN=1\nPORT=7\n");
+    floor.app.write(".env", "TOKEN=2\nPORT=7\n");
+    wait_for(|| of("eve") == "TOKEN=2\nPORT=7\n");
+    let _ = watch.kill();
+    let _ = watch.wait();
+    floor.ctl(&["accept", "big:adam"]).exit(0).any_out().any_err();
 }
 
 #[test]
