@@ -24,6 +24,7 @@ mod failure;
 mod flags;
 mod layer;
 mod layout;
+mod placeholder;
 mod ports;
 mod report;
 pub mod review;

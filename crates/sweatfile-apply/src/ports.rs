@@ -1,6 +1,8 @@
 //! The ports that the worktrees of a repository share out among themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -40,13 +42,19 @@ impl PortTable {
             |git_dir: &Path| git_dir.strip_prefix(&repo.common_dir).unwrap_or(git_dir).to_string_lossy().into_owned();
         let living: BTreeSet<String> = repo.all_git_dirs()?.iter().map(|dir| id(dir)).collect();
         self.worktrees.retain(|worktree, _| living.contains(worktree));
-        self.assign(&id(&repo.git_dir), names)
+        self.assign(&id(&repo.git_dir), names, &is_bound)
             .ok_or_else(|| Failure::failed("no port is free").hint("remove worktrees that are no longer needed"))
     }
 
     /// Gives `worktree` a port for each name that has none yet. The search starts at a number computed from both
-    /// names and takes the next free port, so that most ports stay the same when the table is lost.
-    fn assign(&mut self, worktree: &str, names: &BTreeSet<String>) -> Option<BTreeMap<String, u16>> {
+    /// names and takes the next free port, so that most ports stay the same when the table is lost. What `is_bound` now is
+    /// another program's.
+    fn assign(
+        &mut self,
+        worktree: &str,
+        names: &BTreeSet<String>,
+        is_bound: &dyn Fn(u16) -> bool,
+    ) -> Option<BTreeMap<String, u16>> {
         for name in names {
             let taken: BTreeSet<u16> = self.worktrees.values().flat_map(|w| w.values().copied()).collect();
             let own = self.worktrees.entry(worktree.to_owned()).or_default();
@@ -55,11 +63,18 @@ impl PortTable {
             }
             let start = Digest::of(format!("{worktree}\0{name}").as_bytes()).short() % u64::from(COUNT);
             let start = u16::try_from(start).unwrap_or(0);
-            let port = (0..COUNT).map(|i| FIRST + (start + i) % COUNT).find(|port| !taken.contains(port))?;
+            let mut ports = (0..COUNT).map(|i| FIRST + (start + i) % COUNT);
+            let port = ports.find(|port| !taken.contains(port) && !is_bound(*port))?;
             own.insert(name.clone(), port);
         }
         Some(self.worktrees.get(worktree).cloned().unwrap_or_default())
     }
+}
+
+/// Whether a program of this machine has the port now.
+fn is_bound(port: u16) -> bool {
+    let is_taken = |host: IpAddr| TcpListener::bind((host, port)).is_err_and(|e| e.kind() == ErrorKind::AddrInUse);
+    is_taken(Ipv4Addr::LOCALHOST.into()) || is_taken(Ipv6Addr::LOCALHOST.into())
 }
 
 /// The number of ports that the worktrees of a repository have.
@@ -93,8 +108,10 @@ mod tests {
         fn ports_are_stable_and_never_shared(worktrees in proptest::collection::vec("[a-c]{1,2}", 1..12), names in proptest::collection::btree_set("[a-c]?", 1..4)) {
             let mut table = PortTable::default();
             for worktree in &worktrees {
-                let first = table.assign(worktree, &names).unwrap();
-                prop_assert_eq!(table.assign(worktree, &names).unwrap(), first);
+                let first = table.assign(worktree, &names, &|port| port % 2 == 0).unwrap();
+                prop_assert!(first.values().all(|port| port % 2 == 1));
+                // Its own program has it from then on.
+                prop_assert_eq!(table.assign(worktree, &names, &|_| true).unwrap(), first);
             }
             let all: Vec<u16> = table.worktrees.values().flat_map(|w| w.values().copied()).collect();
             let distinct: BTreeSet<u16> = all.iter().copied().collect();

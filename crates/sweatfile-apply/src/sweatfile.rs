@@ -8,6 +8,7 @@ use shopfloor_core::text::{Position, is_like, nearest};
 use toml_edit::{Array, Document, Item, TableLike};
 
 use crate::env_variable;
+use crate::placeholder::unknown_filter;
 
 /// The content of one sweatfile. `None` means absent, which inherits; an empty array clears.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,6 +128,8 @@ pub fn parse(bytes: &[u8]) -> ParsedSweatfile {
 struct Parser<'a> {
     text: &'a str,
     parsed: ParsedSweatfile,
+    /// What is wrong with values of `[env]` if they are templates, which `template` may say later.
+    in_templates: Vec<Remark>,
 }
 
 impl Parser<'_> {
@@ -146,6 +149,9 @@ impl Parser<'_> {
                     self.parsed.warnings.push(Remark { at, text: format!("unknown key `{key}` is ignored{near}") });
                 }
             }
+        }
+        if self.parsed.sweatfile.template {
+            self.parsed.problems.append(&mut self.in_templates);
         }
         self.prefixes();
     }
@@ -168,6 +174,8 @@ impl Parser<'_> {
                     self.problem(at, format!("the value of `{key}` contains a NUL or a carriage return"));
                 }
                 Some(value) => {
+                    let text = unknown_filter(value).map(|why| format!("`{key}` in [env]: {why}"));
+                    self.in_templates.extend(text.map(|text| Remark { at, text }));
                     self.parsed.sweatfile.env.insert(key.to_owned(), value.to_owned());
                 }
                 None => {
@@ -257,6 +265,12 @@ impl Parser<'_> {
                 return None;
             }
         };
+        if let Body::Content { text, template: true } = &body
+            && let Some(why) = unknown_filter(text)
+        {
+            self.problem(at, format!("files entry `{key}`: {why}"));
+            return None;
+        }
         if template == Some(true) && !matches!(body, Body::Content { .. }) {
             self.problem(at, format!("files entry `{key}`: `template` works only with `content`"));
             return None;

@@ -1,8 +1,10 @@
-//! Placeholders in templates: `{worktree}`, `{branch}`, `{repo}`, `{port}` and `{port:NAME}`.
+//! Placeholders in templates: `{worktree}`, `{branch}`, `{repo}`, `{default_branch}`, each also through a filter, as
+//! `{branch|slug}`; and `{port}` and `{port:NAME}`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::layer::MergedLayers;
+use crate::placeholder::{NAMES, filtered, port_name};
 use crate::sweatfile::Body;
 
 /// The values of the placeholders in one worktree.
@@ -14,16 +16,23 @@ pub struct Placeholders {
     pub branch: String,
     /// The name of the main checkout's directory.
     pub repo: String,
+    /// The branch that others start from.
+    pub default_branch: String,
     pub ports: BTreeMap<String, u16>,
 }
 
 /// Fills in the placeholders; other braces stay as they are.
 pub fn expand(text: &str, values: &Placeholders) -> String {
-    let value = |name: &str| match name {
+    let plain = |name: &str| match name {
         "worktree" => Some(values.worktree.clone()),
         "branch" => Some(values.branch.clone()),
         "repo" => Some(values.repo.clone()),
-        _ => values.ports.get(port_name(name)?).map(u16::to_string),
+        "default_branch" => Some(values.default_branch.clone()),
+        _ => None,
+    };
+    let value = |inside: &str| match inside.split_once('|') {
+        Some((name, filter)) => filtered(&plain(name)?, filter),
+        None => plain(inside).or_else(|| values.ports.get(port_name(inside)?).map(u16::to_string)),
     };
     let mut parts = text.split('{');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -38,17 +47,12 @@ pub fn expand(text: &str, values: &Placeholders) -> String {
 
 /// Whether the text contains a placeholder.
 pub fn has_placeholder(text: &str) -> bool {
-    let names = ["{worktree}", "{branch}", "{repo}"];
-    names.iter().any(|name| text.contains(name)) || !port_names(text).is_empty()
+    NAMES.iter().any(|name| names(text, name)) || !port_names(text).is_empty()
 }
 
-/// The name in `port:NAME`, or the empty name of a plain `port`.
-fn port_name(inside: &str) -> Option<&str> {
-    if inside == "port" {
-        return Some("");
-    }
-    let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    inside.strip_prefix("port:").filter(|name| !name.is_empty() && name.chars().all(word))
+/// Whether the text contains the placeholder with this name, with a filter or without.
+pub fn names(text: &str, name: &str) -> bool {
+    text.contains(&format!("{{{name}}}")) || text.contains(&format!("{{{name}|"))
 }
 
 fn port_names(text: &str) -> BTreeSet<String> {
@@ -81,12 +85,19 @@ mod tests {
             worktree: "/w".into(),
             branch: "b".into(),
             repo: "r".into(),
+            default_branch: "main".into(),
             ports: BTreeMap::from([(String::new(), 20_001), ("web".into(), 20_002)]),
         };
         assert_eq!(
             expand("{worktree} {branch} {repo} {port} {port:web} {x} {{branch}} { {port:} {port:other} }", &values),
             "/w b r 20001 20002 {x} {b} { {port:} {port:other} }"
         );
+    }
+
+    #[test]
+    fn a_filter_works_on_what_it_knows_and_other_braces_stay() {
+        let values = Placeholders { branch: "feat/Größe 2".into(), ..Placeholders::default() };
+        assert_eq!(expand("{branch|slug} {branch|} {x|slug}", &values), "feat-grosse-2 {branch|} {x|slug}");
     }
 
     #[test]

@@ -87,15 +87,30 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
 
 fn read_placeholders(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<Placeholders> {
     let name = worktree.repo.home.checkout.file_name().unwrap_or_default().to_string_lossy();
+    let uses = |name: &str| template::templates(merged).any(|text| template::names(text, name));
     Ok(Placeholders {
         worktree: worktree.path.to_string_lossy().into_owned(),
-        branch: match template::templates(merged).any(|text| text.contains("{branch}")) {
+        branch: match uses("branch") {
             true => worktree.git.branch(&worktree.repo)?.unwrap_or_else(|| "HEAD".into()),
             false => String::new(),
         },
+        default_branch: if uses("default_branch") { default_branch(worktree)? } else { String::new() },
         repo: name.strip_suffix(".git").unwrap_or(&name).to_owned(),
         ports: ports::assigned(&worktree.repo, &template::port_names_used(merged), false)?,
     })
+}
+
+/// The branch that `origin` calls its default one, else `main` or `master`, whichever there is.
+fn default_branch(worktree: &OpenWorktree) -> Result<String> {
+    let ask = |args: &[&str]| -> Result<String> {
+        Ok(worktree.git.cmd(&worktree.path).args(args.iter().copied()).capture()?.text())
+    };
+    let head = ask(&["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"])?;
+    if let Some(name) = head.strip_prefix("refs/remotes/origin/") {
+        return Ok(name.to_owned());
+    }
+    let listed = ask(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/main", "refs/heads/master"])?;
+    Ok(listed.lines().next().unwrap_or("main").to_owned())
 }
 
 fn read_originals(worktree: &OpenWorktree, merged: &MergedLayers, facts: &mut Facts) {

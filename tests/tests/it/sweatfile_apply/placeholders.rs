@@ -39,6 +39,51 @@ fn a_branch_is_what_git_calls_one() {
 }
 
 #[test]
+fn filters_make_names_for_other_programs_and_an_unknown_one_is_an_error() {
+    let w = World::new();
+    let app = w.app();
+    w.area("template = true\n[env]\nCOMPOSE_PROJECT_NAME = \"{repo|slug}-{branch|db}\"\nFROM = \"{default_branch}\"\nAT = \"{worktree|hash}\"\n");
+    let [first, second] = ["feat/a", "feat-a"].map(|branch| {
+        app.git(&["worktree", "add", "-q", "-b", branch, &format!("../{}", branch.replace('/', "_"))]);
+        let wt = w.at(app.path.with_file_name(branch.replace('/', "_")));
+        wt.apply(&[]).succeeds();
+        wt.read(".sweatshop-env")
+    });
+    assert!(first.contains("COMPOSE_PROJECT_NAME=app-feat_a_") && first.contains("FROM=main\n"), "{first}");
+    assert!(first.lines().zip(second.lines()).filter(|(a, b)| a == b).all(|(a, _)| a == "FROM=main"), "{second}");
+    for (line, said) in
+        [("A = \"{branch|slugg}\"", "did you mean `slug`?"), ("A = \"{port|db}\"", "a port has no filters")]
+    {
+        w.area(&format!("[env]\n{line}\n"));
+        app.apply(&["check"]).exit(1).any_out().any_err();
+        w.area(&format!("template = true\n[env]\nX = \"\"\n{line}\n"));
+        app.apply(&[]).exit(2).err_has("sweatfile:4").err_has(said);
+        w.area(&format!("[files.x]\ntemplate = true\n{}\n", line.replace("A =", "content =")));
+        app.apply(&[]).exit(2).err_has(said);
+    }
+}
+
+#[test]
+fn a_port_that_a_program_has_is_passed_over_once() {
+    let w = World::new();
+    let app = w.app();
+    w.area("template = true\n[env]\nP = \"{port}\"\n");
+    let wt = app.worktree("wt");
+    let port = || wt.read(".sweatshop-env").trim().trim_start_matches("P=").parse::<u16>().unwrap();
+    wt.apply(&[]).succeeds();
+    let free = port();
+    // Its own program is no reason for another one.
+    let program = std::net::TcpListener::bind(("0.0.0.0", free)).unwrap();
+    wt.sh("rm .sweatshop-env").exit(0);
+    wt.apply(&[]).succeeds();
+    assert_eq!(port(), free);
+    wt.sh("rm .sweatshop-env $(git rev-parse --git-common-dir)/shopfloor/sweatfile-apply/ports.json").exit(0);
+    wt.apply(&[]).succeeds();
+    assert_eq!(port(), free + 1);
+    drop(program);
+}
+
+#[test]
 fn ports_are_stable_and_no_two_worktrees_share_one() {
     let w = World::new();
     let app = w.app();
