@@ -85,6 +85,12 @@ impl Approvals {
         Ok(self.of(&clone, file).filter_map(|a| a.text.clone()).next_back())
     }
 
+    /// Whether any bytes of a file are approved for this clone.
+    pub fn has_any(&self, common_dir: &Path, file: &str) -> Result<bool> {
+        let clone = clone_id(common_dir)?;
+        Ok(self.of(&clone, file).next().is_some())
+    }
+
     /// How many approvals this clone has.
     pub fn count(&self, common_dir: &Path) -> Result<usize> {
         let clone = clone_id(common_dir)?;

@@ -20,8 +20,9 @@ pub const TOOLS: &[&str] = &["overlay-sync", "sweatfile-apply"];
 /// The tool that is asked last, because it only refuses: a worker may work there.
 pub const LAST: &str = "worker-ctl";
 
-/// How long one tool may take, and how many bytes it may print.
+/// How long one tool may take, and how many bytes it may print. The commands of a teardown have a minute each.
 const PRE_REMOVE_LIMIT: (Duration, usize) = (Duration::from_secs(30), 1 << 20);
+const TEARDOWN_LIMIT: Duration = Duration::from_secs(600);
 
 /// What the tools reported before a worktree is removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,6 +55,7 @@ pub fn run(env: &Env, path: &Path, tools: &[&str], scratch: &Path) -> Result<Pre
         let Some(program) = proc::find(env, tool) else { continue };
         let cmd = Cmd::new(&program, env).args(["--json", "hook", "run", PRE_REMOVE]).arg(path);
         let (limit, most) = PRE_REMOVE_LIMIT;
+        let limit = if *tool == "sweatfile-apply" { TEARDOWN_LIMIT } else { limit };
         let Some(output) = cmd.capture_within(fs::scratch(scratch)?, limit, most)? else {
             report.refused.push(format!("{tool}: its pre-remove took longer than {} s", limit.as_secs()));
             continue;

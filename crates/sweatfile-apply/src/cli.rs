@@ -6,7 +6,7 @@ use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES, FlagUse};
 use shopfloor_core::config::Users;
 use shopfloor_core::hook_subcommand::HookCommand;
 
-use crate::commands::{apply, approvals, approve, check, config, doctor, env, init, remove, revoke, show};
+use crate::commands::{apply, approvals, approve, check, config, doctor, env, init, remove, revoke, show, sweep};
 use crate::flags::LayerFlags;
 
 /// Set up a git worktree from layered sweatfiles
@@ -48,6 +48,7 @@ pub enum Command {
     )]
     Env(env::Command),
     Remove(remove::Args),
+    Sweep(sweep::Args),
     Doctor(doctor::Args),
     /// Set up every worktree that `git worktree add` creates
     #[command(subcommand, after_help = "Example:\n  sweatfile-apply hook install")]

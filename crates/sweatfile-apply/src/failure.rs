@@ -14,3 +14,5 @@ pub const CHANGED: FailureKind = FailureKind::new("changed", Exit::Failed);
 pub const SETUP: FailureKind = FailureKind::new("setup", Exit::Failed);
 /// A link leads out of the repository.
 pub const LEAVING_LINK: FailureKind = FailureKind::new("symlink", Exit::Bad);
+/// A teardown command failed.
+pub const TEARDOWN: FailureKind = FailureKind::new("teardown", Exit::Failed);

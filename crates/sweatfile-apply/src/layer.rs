@@ -1,6 +1,6 @@
 //! Layers: the sweatfiles that count for a worktree, and what they amount to when merged.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -71,6 +71,11 @@ pub struct MergedLayers {
     pub setup: Vec<String>,
     /// How many setup commands, counted from the front, are the area's.
     pub area_setup: usize,
+    /// The same for teardown.
+    pub teardown: Vec<String>,
+    pub area_teardown: usize,
+    /// The commands that have placeholders.
+    pub templates: BTreeSet<String>,
     /// Whether an existing layer was left out, because it is not approved or others can change it. Whatever it brought
     /// while it counted is then left alone.
     pub left_out: bool,
@@ -105,6 +110,12 @@ pub fn merge<'a>(layers: impl Iterator<Item = &'a Layer>) -> MergedLayers {
         if layer.name == LayerName::Area || merged.setup.is_empty() {
             merged.area_setup = merged.setup.len();
         }
+        append(&mut merged.teardown, &sweatfile.teardown);
+        if layer.name == LayerName::Area || merged.teardown.is_empty() {
+            merged.area_teardown = merged.teardown.len();
+        }
+        let commands = sweatfile.setup.iter().chain(&sweatfile.teardown).flatten();
+        merged.templates.extend(commands.filter(|_| sweatfile.template).cloned());
         for (key, value) in &sweatfile.env {
             if value.is_empty() {
                 merged.env.remove(key);
@@ -169,7 +180,10 @@ impl MergedLayers {
         let mut table = Table::new();
         table.insert("git_excludes".into(), strings(&self.git_excludes));
         table.insert("setup".into(), strings(&self.setup));
-        if self.env.values().any(|v| v.template) {
+        if !self.teardown.is_empty() {
+            table.insert("teardown".into(), strings(&self.teardown));
+        }
+        if self.env.values().any(|v| v.template) || !self.templates.is_empty() {
             table.insert("template".into(), true.into());
         }
         let env = self.env.iter().map(|(key, value)| (key.clone(), secret(&value.text).into()));
@@ -271,7 +285,7 @@ mod tests {
             let at = Position { line: 1, column: 1 };
             let files =
                 files.into_iter().map(|(p, body)| (RelPath::parse(&p).unwrap(), FileEntry { body, at })).collect();
-            let sweatfile = Sweatfile { git_excludes, env, files, setup, template: false };
+            let sweatfile = Sweatfile { git_excludes, env, files, setup, ..Sweatfile::default() };
             let text = LayerText { bytes: vec![], parsed: ParsedSweatfile { sweatfile, ..ParsedSweatfile::default() } };
             Layer { name, path: "/s".into(), text: Some(text), approval: ApprovalStatus::Approved }
         })

@@ -31,6 +31,7 @@ pub mod review;
 mod setup_inputs;
 mod snapshot;
 pub mod sweatfile;
+mod teardown_record;
 mod template;
 mod worktree;
 
@@ -66,6 +67,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Some(Command::Revoke(args)) => commands::revoke::run(ui, env, &args),
         Some(Command::Env(command)) => commands::env::run(ui, env, dirs, &command),
         Some(Command::Remove(args)) => commands::remove::run(ui, env, dirs, &args),
+        Some(Command::Sweep(args)) => commands::sweep::run(ui, env, &args),
         Some(Command::Doctor(args)) => commands::doctor::run(ui, env, dirs, &args),
         Some(Command::Hook(command)) => commands::hook::run(ui, env, dirs, command),
         Some(Command::Config(args)) => commands::config::run(ui, env, dirs, &args),

@@ -38,12 +38,20 @@ impl PortTable {
 
     /// Gives the worktree of `repo` a port for each name, and takes those of worktrees that are gone away.
     fn assign_in(&mut self, repo: &Repo, names: &BTreeSet<String>) -> Result<BTreeMap<String, u16>> {
-        let id =
-            |git_dir: &Path| git_dir.strip_prefix(&repo.common_dir).unwrap_or(git_dir).to_string_lossy().into_owned();
-        let living: BTreeSet<String> = repo.all_git_dirs()?.iter().map(|dir| id(dir)).collect();
-        self.worktrees.retain(|worktree, _| living.contains(worktree));
-        self.assign(&id(&repo.git_dir), names, &is_bound)
+        self.keep_living(repo)?;
+        self.assign(&id(repo, &repo.git_dir), names, &is_bound)
             .ok_or_else(|| Failure::failed("no port is free").hint("remove worktrees that are no longer needed"))
+    }
+
+    fn keep_living(&mut self, repo: &Repo) -> Result<()> {
+        let living: BTreeSet<String> = repo.all_git_dirs()?.iter().map(|dir| id(repo, dir)).collect();
+        self.worktrees.retain(|worktree, _| living.contains(worktree));
+        Ok(())
+    }
+
+    fn save(&self, repo: &Repo) -> Result<()> {
+        let text = serde_json::to_string(self).map_err(|e| Failure::failed("cannot save the ports").because(e))?;
+        fs::replace(&layout::ports(repo), text.as_bytes(), Some(fs::PRIVATE))
     }
 
     /// Gives `worktree` a port for each name that has none yet. The search starts at a number computed from both
@@ -71,10 +79,38 @@ impl PortTable {
     }
 }
 
+/// What the table calls the worktree with this private git directory.
+fn id(repo: &Repo, git_dir: &Path) -> String {
+    git_dir.strip_prefix(&repo.common_dir).unwrap_or(git_dir).to_string_lossy().into_owned()
+}
+
 /// Whether a program of this machine has the port now.
 fn is_bound(port: u16) -> bool {
     let is_taken = |host: IpAddr| TcpListener::bind((host, port)).is_err_and(|e| e.kind() == ErrorKind::AddrInUse);
     is_taken(Ipv4Addr::LOCALHOST.into()) || is_taken(Ipv6Addr::LOCALHOST.into())
+}
+
+/// The ports that the living worktrees of a repository have.
+pub fn of_living(repo: &Repo) -> Result<BTreeSet<u16>> {
+    let mut table = PortTable::load(repo)?;
+    table.keep_living(repo)?;
+    Ok(table.worktrees.values().flat_map(|own| own.values().copied()).collect())
+}
+
+/// Frees the ports of worktrees that are gone. Returns how many.
+pub fn free_gone(repo: &Repo) -> Result<usize> {
+    if PortTable::load(repo)?.worktrees.is_empty() {
+        return Ok(0);
+    }
+    let _lock = Lock::take(&layout::ports_lock(repo))?;
+    let mut table = PortTable::load(repo)?;
+    let count = |table: &PortTable| table.worktrees.values().map(BTreeMap::len).sum::<usize>();
+    let before = count(&table);
+    table.keep_living(repo)?;
+    if count(&table) < before {
+        table.save(repo)?;
+    }
+    Ok(before - count(&table))
 }
 
 /// The number of ports that the worktrees of a repository have.
@@ -92,8 +128,7 @@ pub fn assigned(repo: &Repo, names: &BTreeSet<String>, reserves: bool) -> Result
     let before = table.clone();
     let ports = table.assign_in(repo, names)?;
     if reserves && table != before {
-        let text = serde_json::to_string(&table).map_err(|e| Failure::failed("cannot save the ports").because(e))?;
-        fs::replace(&layout::ports(repo), text.as_bytes(), Some(fs::PRIVATE))?;
+        table.save(repo)?;
     }
     Ok(ports)
 }

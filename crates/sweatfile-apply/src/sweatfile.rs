@@ -18,7 +18,9 @@ pub struct Sweatfile {
     pub env: BTreeMap<String, String>,
     pub files: BTreeMap<RelPath, FileEntry>,
     pub setup: Option<Vec<String>>,
-    /// Whether `[env]` values have placeholders.
+    /// What undoes the set-up where a worktree goes.
+    pub teardown: Option<Vec<String>>,
+    /// Whether `[env]` values and commands have placeholders.
     pub template: bool,
 }
 
@@ -64,6 +66,7 @@ impl Sweatfile {
     pub fn requests(&self) -> Vec<String> {
         let mut lines: Vec<String> =
             self.setup.iter().flatten().map(|command| format!("  run      {command}")).collect();
+        lines.extend(self.teardown.iter().flatten().map(|command| format!("  run      {command}   (when it goes)")));
         lines.extend(self.files.iter().map(|(path, entry)| match &entry.body {
             Body::Clear => format!("  drop     {path}"),
             Body::Source(source) => format!("  link     {path} -> {source}"),
@@ -76,7 +79,8 @@ impl Sweatfile {
             (false, Some(note)) => format!("  set      {name}   {note}"),
         }));
         lines.extend(self.git_excludes.iter().flatten().map(|pattern| format!("  exclude  {pattern}")));
-        for (name, list) in [("setup", &self.setup), ("git_excludes", &self.git_excludes)] {
+        for (name, list) in [("setup", &self.setup), ("teardown", &self.teardown), ("git_excludes", &self.git_excludes)]
+        {
             if list.as_ref().is_some_and(Vec::is_empty) {
                 lines.push(format!("  drop     the inherited {name}"));
             }
@@ -88,7 +92,7 @@ impl Sweatfile {
     }
 }
 
-const TOP: [&str; 5] = ["git_excludes", "env", "files", "setup", "template"];
+const TOP: [&str; 6] = ["git_excludes", "env", "files", "setup", "teardown", "template"];
 const ENTRY: [&str; 4] = ["source", "content", "copy", "template"];
 /// What git reads in a worktree only if it is no link.
 const READ_BY_GIT: &str = ".gitignore .gitattributes .mailmap .gitmodules";
@@ -96,7 +100,7 @@ const READ_BY_GIT: &str = ".gitignore .gitattributes .mailmap .gitmodules";
 const STATE: &str =
     "cd pushd popd export unset set shopt umask ulimit alias unalias readonly deactivate declare typeset workon";
 /// Arrays that belong to the top level. Written after a table header, they end up in that table.
-const ARRAYS: [&str; 2] = ["git_excludes", "setup"];
+const ARRAYS: [&str; 3] = ["git_excludes", "setup", "teardown"];
 
 /// Parses a sweatfile and finds every problem, not just the first one. Only a syntax error ends the search.
 pub fn parse(bytes: &[u8]) -> ParsedSweatfile {
@@ -137,7 +141,7 @@ impl Parser<'_> {
         for (key, item) in table.iter() {
             let at = self.at(table, key);
             match key {
-                "git_excludes" | "setup" => self.array(key, at, item),
+                "git_excludes" | "setup" | "teardown" => self.array(key, at, item),
                 "env" => self.env(at, item),
                 "files" => self.files(at, item),
                 "template" => match item.as_bool() {
@@ -278,7 +282,7 @@ impl Parser<'_> {
         Some(body)
     }
 
-    /// Takes an array `setup` or `git_excludes` below a table header for the top-level one. TOML gives it to the
+    /// Takes an array such as `setup` below a table header for the top-level one. TOML gives it to the
     /// table, but its author can only have meant the file.
     fn hoist(&mut self, key: &str, at: Position, item: &Item) -> bool {
         if !ARRAYS.contains(&key) || !item.is_array() {
@@ -297,7 +301,11 @@ impl Parser<'_> {
         };
         let strings = self.strings(key, array);
         let sweatfile = &mut self.parsed.sweatfile;
-        let slot = if key == "setup" { &mut sweatfile.setup } else { &mut sweatfile.git_excludes };
+        let slot = match key {
+            "setup" => &mut sweatfile.setup,
+            "teardown" => &mut sweatfile.teardown,
+            _ => &mut sweatfile.git_excludes,
+        };
         if slot.replace(strings).is_some() {
             self.problem(at, format!("`{key}` is given in two places; keep one of them, above the first table"));
         }
@@ -319,7 +327,11 @@ impl Parser<'_> {
                     self.problem(at, format!("the exclude pattern `{text}` would be a comment; write `\\\\{text}`"));
                 }
                 Some(text) => {
-                    if key == "setup" && only_sets_state(text, index + 1 == array.len()) {
+                    if key != "git_excludes" {
+                        let why = unknown_filter(text).map(|why| format!("an item of `{key}`: {why}"));
+                        self.in_templates.extend(why.map(|text| Remark { at, text }));
+                    }
+                    if key != "git_excludes" && only_sets_state(text, index + 1 == array.len()) {
                         let why = "has no effect outside of its own shell; join it with the next command by `&&`";
                         self.parsed.warnings.push(Remark { at, text: format!("`{text}` {why}") });
                     }

@@ -2,6 +2,9 @@
 //! `{branch|slug}`; and `{port}` and `{port:NAME}`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use shopfloor_core::text::shell_word;
 
 use crate::layer::MergedLayers;
 use crate::placeholder::{NAMES, filtered, port_name};
@@ -23,6 +26,18 @@ pub struct Placeholders {
 
 /// Fills in the placeholders; other braces stay as they are.
 pub fn expand(text: &str, values: &Placeholders) -> String {
+    expand_with(text, values, &str::to_owned)
+}
+
+/// A command with its placeholders filled in, if it has any, each value as one word of the shell.
+pub fn command(text: &str, merged: &MergedLayers, values: &Placeholders) -> String {
+    match merged.templates.contains(text) {
+        true => expand_with(text, values, &|value| shell_word(Path::new(value))),
+        false => text.to_owned(),
+    }
+}
+
+fn expand_with(text: &str, values: &Placeholders, form: &dyn Fn(&str) -> String) -> String {
     let plain = |name: &str| match name {
         "worktree" => Some(values.worktree.clone()),
         "branch" => Some(values.branch.clone()),
@@ -38,7 +53,7 @@ pub fn expand(text: &str, values: &Placeholders) -> String {
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         match part.split_once('}').and_then(|(name, rest)| Some((value(name)?, rest))) {
-            Some((value, rest)) => out.extend([&value, rest]),
+            Some((value, rest)) => out.extend([&*form(&value), rest]),
             None => out.extend(["{", part]),
         }
     }
@@ -67,7 +82,8 @@ pub fn templates(merged: &MergedLayers) -> impl Iterator<Item = &str> {
         Body::Content { text, template: true } => Some(text.as_str()),
         _ => None,
     });
-    env.chain(files)
+    let commands = merged.setup.iter().chain(&merged.teardown).filter(|line| merged.templates.contains(*line));
+    env.chain(files).chain(commands.map(String::as_str))
 }
 
 /// The names of all ports that the layers use.

@@ -3,6 +3,7 @@
 mod remove;
 mod setup;
 mod steps;
+pub mod teardown;
 mod write_sweatfile;
 
 pub use self::remove::{RemovedItems, remove};

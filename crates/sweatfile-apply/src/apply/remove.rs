@@ -7,6 +7,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Staging;
 
 use super::steps::{open_staging, write_env};
+use super::teardown::TornDown;
 use crate::applied::{self, Record};
 use crate::env_file;
 use crate::excludes;
@@ -21,6 +22,7 @@ pub struct RemovedItems {
     pub files: Vec<String>,
     pub excludes: Vec<String>,
     pub left: Vec<Leftover>,
+    pub teardown: TornDown,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<serde_json::Value>,
     /// The items that could not be removed, each with its error.

@@ -21,8 +21,8 @@ use crate::report::{ItemAction, Report};
 use crate::worktree::OpenWorktree;
 
 /// Tells setup commands the worktree. A run inside its own setup recognises itself by it.
-const WORKTREE: &str = "SWEATFILE_WORKTREE";
-const REPO_ROOT: &str = "SWEATFILE_REPO_ROOT";
+pub const WORKTREE: &str = "SWEATFILE_WORKTREE";
+pub const REPO_ROOT: &str = "SWEATFILE_REPO_ROOT";
 
 /// Runs the setup commands, with output and progress on stderr. The worktree's lock is not held: a command may take
 /// long, and may call this tool.
@@ -73,7 +73,7 @@ pub fn setup(ui: &Ui, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Re
 }
 
 /// Records the command list that ran to its end, or that none did.
-fn record_setup(worktree: &OpenWorktree, setup: Option<Digest>) -> Result<()> {
+pub fn record_setup(worktree: &OpenWorktree, setup: Option<Digest>) -> Result<()> {
     if !worktree.repo.git_dir.is_dir() {
         // Saving a record would create the git directory of the removed worktree again.
         return Err(Failure::failed(format!("the worktree {} was removed meanwhile", worktree.path.display())));

@@ -134,7 +134,9 @@ pub fn set_up(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, options: &App
     if failure.is_some() {
         report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
     } else {
-        failure = apply::setup(ui, worktree, &plan.setup, &mut report).err();
+        // Before the first command that may start something.
+        let recorded = apply::teardown::record(worktree, &merged, &facts, &plan.setup);
+        failure = recorded.and_then(|()| apply::setup(ui, worktree, &plan.setup, &mut report)).err();
     }
     Ok(Applied { report, failure, unapproved })
 }

@@ -10,6 +10,7 @@ use shopfloor_core::ui::Ui;
 
 use super::apply::{ApplyOptions, set_up};
 use crate::applied::Record;
+use crate::apply::teardown;
 use crate::env_file::{self, EnvFile, VarValue};
 use crate::facts::{self, CurrentEnvFile};
 use crate::flags::LayerFlags;
@@ -30,19 +31,35 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, command: HookCommand) -> Resul
 fn after_creation(ui: &Ui, env: &Env, dirs: &LayerFlags, mut git: Git) -> Result<Option<Failure>> {
     let repo = git.discover()?;
     let worktree = OpenWorktree::open(env, git, repo)?;
+    match teardown::waiting(&worktree)? {
+        0 => {}
+        count => {
+            ui.note(format!("worktrees that are gone and wait for their teardown: {count} (`sweatfile-apply sweep`)"))
+        }
+    }
     // worktree-spawn, where an agent's program asked it for a worktree.
     let no_setup = env.var("SHOPFLOOR_SETUP").is_some_and(|word| word == "held");
     Ok(set_up(ui, &worktree, dirs, &ApplyOptions { no_setup, ..ApplyOptions::default() })?.conclude(ui).1)
 }
 
-/// Keeps `.sweatshop-env` if it has variables that neither a sweatfile nor a review put there.
+/// Runs the teardown, and keeps the variables. What fails is told, and waits for `sweep`.
 fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
     let worktree = OpenWorktree::open(env, git, repo)?;
+    let torn_down = teardown::of_worktree(ui, &worktree, false)?;
+    let mut notes = keep_variables(ui, &worktree)?;
+    notes.extend(torn_down.ran.iter().map(|line| format!("torn down: {line}")));
+    let waits = torn_down.failed.iter().chain(&torn_down.left);
+    notes.extend(waits.map(|line| format!("not torn down, `sweatfile-apply sweep` tries again: {line}")));
+    Ok(notes)
+}
+
+/// Keeps `.sweatshop-env` if it has variables that neither a sweatfile nor a review put there.
+fn keep_variables(ui: &Ui, worktree: &OpenWorktree) -> Result<Vec<String>> {
     let now = match facts::read_env_file(&worktree.root)? {
-        CurrentEnvFile::Unusable(why) => return without_env_file(&worktree, &why),
+        CurrentEnvFile::Unusable(why) => return without_env_file(worktree, &why),
         current => current.variables(),
     };
-    let (record, snapshot) = (Record::load(&worktree)?, snapshot::load_listed(&worktree)?);
+    let (record, snapshot) = (Record::load(worktree)?, snapshot::load_listed(worktree)?);
     let is_tracked = || worktree.git.ls_files(&worktree.path, &["--".into(), env_file::FILE.into()]);
     if record == Record::default() && snapshot.is_none() && (now.is_empty() || !is_tracked()?.is_empty()) {
         return Ok(Vec::new());
@@ -63,7 +80,7 @@ fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String
     if ui.is_dry() {
         return Ok(vec![format!("would keep {what}")]);
     }
-    let kept = snapshot::keep(&worktree, &now)?;
+    let kept = snapshot::keep(worktree, &now)?;
     Ok(vec![format!("kept {what}, in {}", kept.display())])
 }
 

@@ -12,3 +12,4 @@ pub mod init;
 pub mod remove;
 pub mod revoke;
 pub mod show;
+pub mod sweep;

@@ -7,7 +7,8 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::applied::Record;
-use crate::apply::{self, RemovedItems};
+use crate::apply::{self, RemovedItems, teardown};
+use crate::commands::sweep;
 use crate::env_file;
 use crate::excludes;
 use crate::facts::{self, LoadOptions, SetupRequest};
@@ -18,14 +19,23 @@ use crate::worktree::OpenWorktree;
 
 /// Remove what apply placed and nobody changed since
 ///
-/// Removes links, written files, copies whose original still exists, .sweatshop-env, and exclude
+/// First runs the teardown commands, 60 s each; one that fails is kept for `sweep`. Then removes links, written files, copies whose original still exists, .sweatshop-env, and exclude
 /// lines that no other worktree relies on. Lists what it leaves, with the reason.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply remove --dry-run")]
-pub struct Args {}
+pub struct Args {
+    /// Remove nothing if a teardown command fails
+    #[arg(long)]
+    strict: bool,
+}
 
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
+    // Before the files that the commands need go.
+    let torn_down = teardown::of_worktree(ui, &worktree, args.strict)?;
+    if let Some(failure) = torn_down.failure().filter(|_| args.strict) {
+        return Err(failure);
+    }
     let _lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
     let mut facts = facts::removal::read(&worktree)?;
     if !facts.record.is_listed && facts.record != Record::default() {
@@ -42,11 +52,13 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> 
         true => preview(&worktree, plan)?,
         false => apply::remove(&worktree, &plan, &facts.record)?,
     };
-    let failure = items.failure();
+    let failure = items.failure().or(torn_down.failure());
     if ui.is_json() {
+        items.teardown = torn_down;
         items.error = failure.as_ref().map(Failure::to_json);
         ui.json_of_both(&json!({ "worktree": worktree.path.to_string_lossy() }), &items);
     } else {
+        sweep::print(ui, &torn_down);
         print(ui, &items);
         if let Some(failure) = &failure {
             ui.error(failure);

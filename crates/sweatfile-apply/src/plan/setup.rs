@@ -14,6 +14,7 @@ use super::files;
 use crate::facts::{Facts, Layers, SetupRequest, TrackedFile};
 use crate::failure;
 use crate::layer::MergedLayers;
+use crate::template;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct SetupPlan {
@@ -52,7 +53,8 @@ pub fn plan(merged: &MergedLayers, facts: &Facts, request: SetupRequest, env: BT
         SetupRequest::IfNeeded => SetupRun::Now,
         SetupRequest::Again => SetupRun::Again,
     };
-    SetupPlan { commands: merged.setup.clone(), digest, run, held, env }
+    let commands = merged.setup.iter().map(|line| template::command(line, merged, &facts.placeholders)).collect();
+    SetupPlan { commands, digest, run, held, env }
 }
 
 /// The files that nobody approved and that differ from what the layers place there. The commands are trusted, but

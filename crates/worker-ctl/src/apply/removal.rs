@@ -79,10 +79,12 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
     check_losses(ctx, worker, is_forced)?;
     trash::refuse_locked(ctx, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote.
-    trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?.require(worker.tree(), is_forced)?;
+    let first = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?;
+    first.require(worker.tree(), is_forced)?;
     session::end_one(ctx, worker, is_forced)?;
     let saved = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?;
     saved.require(worker.tree(), is_forced)?;
+    first.notes.iter().filter(|note| !saved.notes.contains(note)).for_each(|note| ctx.ui.note(note));
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
     let losses = check_losses(ctx, worker, is_forced)?;
     let dir = &ctx.repo.top;

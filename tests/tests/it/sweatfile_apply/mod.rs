@@ -23,3 +23,4 @@ mod remove;
 mod review;
 mod settings_approval;
 mod setup;
+mod teardown;

@@ -64,6 +64,24 @@ fn filters_make_names_for_other_programs_and_an_unknown_one_is_an_error() {
 }
 
 #[test]
+fn in_a_command_a_value_is_one_word_of_the_shell() {
+    let w = World::new();
+    let app = w.app();
+    let branch = "a'b;touch${IFS}~/evil;$(touch${IFS}~/evil)";
+    app.git(&["worktree", "add", "-q", "-b", branch, "../wt"]);
+    let wt = w.at(app.path.with_file_name("wt"));
+    w.area("template = true\nsetup = [\"printf %s {branch} > ~/said; printf %s {branch|slug} > ~/slug\"]\n");
+    wt.apply(&[]).succeeds().any_err();
+    let home = w.at(w.home(""));
+    assert_eq!((home.read("said"), home.has("evil")), (branch.to_owned(), false));
+    assert!(home.read("slug").starts_with("a-b-touch"));
+    // Without `template` braces are the shell's.
+    w.area("setup = [\"echo {branch} > ~/said\"]\n");
+    wt.apply(&[]).succeeds().any_err();
+    assert_eq!(home.read("said"), "{branch}\n");
+}
+
+#[test]
 fn a_port_that_a_program_has_is_passed_over_once() {
     let w = World::new();
     let app = w.app();

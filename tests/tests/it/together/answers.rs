@@ -167,6 +167,7 @@ fn set_up(day: &mut Day, app: &Repo<'_>) {
     app.git(&["worktree", "remove", "--force", tree.path.to_str().unwrap()]);
     day.run(app, "sweatfile-apply hook uninstall");
     day.run(app, "sweatfile-apply remove");
+    day.run(app, "sweatfile-apply sweep");
     day.run(app, "sweatfile-apply revoke");
 }
 
@@ -450,6 +451,7 @@ fn a_command_that_has_nothing_to_do_is_silent_and_says_so_with_v() {
         "sweatfile-apply apply",
         "sweatfile-apply env review",
         "sweatfile-apply remove",
+        "sweatfile-apply sweep",
         "overlay-sync attach",
         "overlay-sync sync",
         "overlay-sync detach",

@@ -1,0 +1,148 @@
+//! Teardown: what a set-up started is undone when its worktree goes, each command once.
+
+use crate::support::world::{Repo, World, text, wait_for};
+
+/// A repository whose worktrees start something by a stand-in for docker, which writes down where it was called, for which
+/// project, and how. It fails while there is a file `~/broken`.
+fn composed<'w>(w: &'w World, more: &str) -> Repo<'w> {
+    let body =
+        r#"echo "$(basename "$PWD") $COMPOSE_PROJECT_NAME: $*" >> ~/docker; ls -A >> ~/docker; [ ! -e ~/broken ]"#;
+    w.program("docker", body);
+    w.area(&format!(
+        "setup = [\"docker compose up\"]\nteardown = [\"docker compose down -v\"{more}]\ntemplate = true\n\
+         [env]\nCOMPOSE_PROJECT_NAME = \"{{branch|slug}}\"\n"
+    ));
+    w.app()
+}
+
+fn docker(w: &World) -> Vec<String> {
+    let log = w.at(w.home("")).read("docker");
+    log.lines().filter(|line| line.contains(": ")).map(str::to_owned).collect()
+}
+
+fn put<'w>(app: &Repo<'w>, name: &str) -> Repo<'w> {
+    let wt = app.worktree(name);
+    wt.apply(&[]).succeeds().any_err();
+    wt
+}
+
+#[test]
+fn remove_runs_it_once_before_the_files_go_and_keeps_what_fails() {
+    let w = World::new();
+    let app = composed(&w, ", \"false\", \"cat .sweatshop-env >> ~/later\"");
+    let wt = put(&app, "wt");
+    wt.apply(&["remove", "--dry-run"]).exit(0).any_err().out_has("would run");
+    assert_eq!(docker(&w), ["wt wt: compose up"]);
+    wt.apply(&["remove", "--strict"]).exit(4).any_out().err_has("false");
+    assert!(wt.has(".sweatshop-env") && !w.at(w.home("")).has("later"));
+    let done = wt.apply(&["remove", "--json"]).exit(4).any_err().json();
+    assert_eq!(done["teardown"]["ran"].as_array().unwrap().len(), 1, "{done}");
+    assert!(text(&done, "/teardown/failed/0").contains("false"), "{done}");
+    assert!(!wt.has(".sweatshop-env") && w.at(w.home("")).read("later").contains("COMPOSE"));
+    assert_eq!(docker(&w), ["wt wt: compose up", "wt wt: compose down -v"]);
+    // What has failed is tried again where the worktree is gone, and nothing else.
+    app.git(&["worktree", "remove", "--force", "../wt"]);
+    w.area("");
+    app.apply(&["sweep"]).exit(4).any_out().err_has("false");
+    assert_eq!(docker(&w).len(), 2);
+}
+
+#[test]
+fn a_sweep_runs_it_for_a_worktree_that_went_without_us() {
+    let w = World::new();
+    let app = composed(&w, "");
+    let wt = put(&app, "wt");
+    app.apply(&["sweep", "-v"]).exit(0).err_has("nothing to do");
+    std::fs::remove_dir_all(&wt.path).unwrap();
+    // As long as git knows it, it may have been moved.
+    app.apply(&["sweep"]).exit(1).out_has("git worktree prune");
+    app.git(&["worktree", "prune"]);
+    w.at(w.home("")).write("broken", "");
+    app.apply(&["sweep"]).exit(4).any_out().err_has("docker compose down -v");
+    std::fs::remove_file(w.home("broken")).unwrap();
+    // One of its name is set up: the same words would take that one down.
+    let again = app.path.with_file_name("wt");
+    app.git(&["worktree", "add", "-q", "-b", "other", "../wt"]);
+    app.apply(&["sweep"]).exit(1).out_has("has its name or its branch now");
+    app.git(&["worktree", "remove", again.to_str().unwrap()]);
+    app.git(&["worktree", "add", "-q", "../elsewhere", "wt"]);
+    app.apply(&["sweep"]).exit(1).out_has("has its name or its branch now");
+    app.git(&["worktree", "remove", "../elsewhere"]);
+    app.apply(&["hook", "install"]).exit(0).any_out().any_err();
+    app.run("git", &["worktree", "add", "-q", "../two"]).exit(0).err_has("wait for their teardown: 1");
+    app.apply(&["sweep"]).exit(0).any_err().out_has("ran");
+    app.apply(&["sweep"]).exit(0);
+    // In an empty directory with its name, for its project, and never in another checkout.
+    let lines: Vec<String> = w.at(w.home("")).read("docker").lines().map(str::to_owned).collect();
+    let at = lines.iter().rposition(|line| line.contains("down")).unwrap();
+    assert_eq!(lines[at..], ["wt wt: compose down -v"]);
+    assert_eq!(docker(&w).iter().filter(|line| line.contains("down")).count(), 2);
+}
+
+#[test]
+fn a_repositorys_command_needs_its_approval_until_the_end() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("sweatfile", "teardown = [\"touch ~/down\"]\n");
+    app.apply(&["approve", "--yes"]).exit(0).any_out().err_has("touch ~/down   (when it goes)");
+    put(&app, "wt");
+    app.apply(&["revoke"]).exit(0).any_out().any_err();
+    app.git(&["worktree", "remove", "--force", "../wt"]);
+    app.apply(&["sweep"]).exit(1).out_has("not approved any more");
+    assert!(!w.at(w.home("")).has("down"));
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    app.apply(&["sweep"]).exit(0).any_err().out_has("ran");
+    assert!(w.at(w.home("")).has("down"));
+    // What was never approved is never recorded.
+    app.write("sweatfile", "teardown = [\"touch ~/never\"]\n");
+    let two = app.worktree("two");
+    two.apply(&[]).exit(3).any_out().any_err();
+    app.git(&["worktree", "remove", "--force", "../two"]);
+    app.apply(&["sweep"]).exit(0);
+    assert!(!w.at(w.home("")).has("never"));
+}
+
+#[test]
+fn a_command_that_was_cut_off_is_not_run_again_by_itself() {
+    let w = World::new();
+    w.area("teardown = [\"echo x >> ~/begun; exec sleep 606060\", \"touch ~/second\"]\n");
+    let app = w.app();
+    put(&app, "wt");
+    app.git(&["worktree", "remove", "--force", "../wt"]);
+    let mut sweep = w.command(w.path("bin/sweatfile-apply"));
+    let mut sweep = sweep.arg("sweep").current_dir(&app.path).stderr(std::process::Stdio::null()).spawn().unwrap();
+    wait_for(|| w.at(w.home("")).has("begun"));
+    sweep.kill().unwrap();
+    sweep.wait().unwrap();
+    app.sh("pkill -f 'sleep 60606[0]' || true").exit(0);
+    app.apply(&["sweep"]).exit(1).any_err().out_has("--again");
+    assert_eq!(w.at(w.home("")).read("begun"), "x\n");
+    assert!(w.at(w.home("")).has("second"));
+    w.program("sleep", "true");
+    app.apply(&["sweep", "--again"]).exit(0).any_err().out_has("ran");
+    app.apply(&["sweep", "--again"]).exit(0);
+    assert_eq!(w.at(w.home("")).read("begun"), "x\nx\n");
+}
+
+#[test]
+fn the_tools_that_remove_worktrees_run_it() {
+    let w = World::new();
+    let app = composed(&w, "");
+    app.commit("a.txt", "a\n");
+    put(&app, "wt");
+    app.run("worktree-spawn", &["remove", "../wt", "--force"]).any_status().any_out().any_err();
+    app.apply(&["hook", "install"]).exit(0).any_out().any_err();
+    app.run("worktree-spawn", &["subtree", "one"]).exit(0).any_out().any_err();
+    app.run("worktree-spawn", &["remove", "one", "--force"]).exit(0).any_out().err_has("torn down");
+    assert!(docker(&w).last().unwrap().ends_with("down -v"), "{:?}", docker(&w));
+    app.apply(&["sweep"]).exit(0);
+    // So does worker-ctl, whose worktrees are of another repository.
+    let root = w.home("crew");
+    app.run("worker-ctl", &["init", "--source", ".", "--target", root.to_str().unwrap()]).exit(0).any_out().any_err();
+    let root = w.at(root);
+    root.run("worker-ctl", &["add", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(docker(&w).last().unwrap(), "adam worker-adam: compose up");
+    root.run("worker-ctl", &["nuke", "adam", "--yes"]).exit(0).any_out().err_has("torn down");
+    assert_eq!(docker(&w).last().unwrap(), "adam worker-adam: compose down -v");
+    app.apply(&["sweep"]).exit(0);
+}
