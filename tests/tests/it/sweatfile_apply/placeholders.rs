@@ -67,7 +67,7 @@ fn filters_make_names_for_other_programs_and_an_unknown_one_is_an_error() {
 fn in_a_command_a_value_is_one_word_of_the_shell() {
     let w = World::new();
     let app = w.app();
-    let branch = "a'b;touch${IFS}~/evil;$(touch${IFS}~/evil)";
+    let branch = "a'b;touch${IFS}$HOME/evil;$(touch${IFS}$HOME/evil)";
     app.git(&["worktree", "add", "-q", "-b", branch, "../wt"]);
     let wt = w.at(app.path.with_file_name("wt"));
     w.area("template = true\nsetup = [\"printf %s {branch} > ~/said; printf %s {branch|slug} > ~/slug\"]\n");
