@@ -61,18 +61,23 @@ pub struct ParsedSweatfile {
 }
 
 impl Sweatfile {
-    /// The requests of the sweatfile, one per line, as a person reads them before approving. Values and contents are
-    /// left out.
+    /// The requests of the sweatfile, as a person reads them before approving: with the contents of files, and which of those
+    /// run code. Values of variables are left out.
     pub fn requests(&self) -> Vec<String> {
         let mut lines: Vec<String> =
             self.setup.iter().flatten().map(|command| format!("  run      {command}")).collect();
         lines.extend(self.teardown.iter().flatten().map(|command| format!("  run      {command}   (when it goes)")));
-        lines.extend(self.files.iter().map(|(path, entry)| match &entry.body {
-            Body::Clear => format!("  drop     {path}"),
-            Body::Source(source) => format!("  link     {path} -> {source}"),
-            Body::Copy(source) => format!("  copy     {path} from {source}"),
-            Body::Content { .. } => format!("  write    {path}"),
-        }));
+        for (path, entry) in &self.files {
+            let (line, text) = match &entry.body {
+                Body::Clear => (format!("  drop     {path}"), ""),
+                Body::Source(source) => (format!("  link     {path} -> {source}"), ""),
+                Body::Copy(source) => (format!("  copy     {path} from {source}"), ""),
+                Body::Content { text, .. } => (format!("  write    {path}"), text.as_str()),
+            };
+            let note = if runs_code(path, text) { "   (programs run what it says)" } else { "" };
+            lines.push(format!("{line}{note}"));
+            lines.extend(text.lines().map(|line| format!("             {line}")));
+        }
         lines.extend(self.env.iter().map(|(name, value)| match (value.is_empty(), env_variable::danger_note(name)) {
             (true, _) => format!("  unset    {name}"),
             (false, None) => format!("  set      {name}"),
@@ -90,6 +95,14 @@ impl Sweatfile {
         }
         lines
     }
+}
+
+/// Whether programs are known to run what a file of this name says.
+fn runs_code(path: &RelPath, text: &str) -> bool {
+    let (whole, name) = (path.to_string(), path.name().to_string_lossy().into_owned());
+    is_like(&name, ".envrc mise.toml .mise.toml .mcp.json lefthook* .lefthook*")
+        || is_like(&whole, ".claude/settings*.json .vscode/tasks.json .husky/*")
+        || name == "package.json" && text.contains("install\"")
 }
 
 const TOP: [&str; 6] = ["git_excludes", "env", "files", "setup", "teardown", "template"];

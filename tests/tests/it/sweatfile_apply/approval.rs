@@ -172,3 +172,20 @@ fn an_approval_holds_for_all_worktrees_until_a_character_changes() {
     wt.apply(&[]).succeeds();
     assert_eq!(wt.read("log"), "1\n2\n");
 }
+
+#[test]
+fn what_is_approved_shows_contents_and_what_runs() {
+    let w = World::new();
+    let app = w.app();
+    let files = ["envrc", "claude/settings.local.json", "vscode/tasks.json", "husky/pre-push", "notes"];
+    let entries = files.map(|key| format!("[files.\"{key}\"]\ncontent = \"line of {key}\\n\\u001b[2J\"\n"));
+    app.commit("sweatfile", &entries.concat());
+    let shown = app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    for key in files {
+        let line = format!("write    .{key}");
+        let line = shown.stderr.lines().find(|shown| shown.contains(&line)).unwrap().to_owned();
+        assert_eq!(line.ends_with("(programs run what it says)"), key != "notes", "{line}");
+        assert!(shown.stderr.contains(&format!("line of {key}\n")), "{}", shown.stderr);
+    }
+    assert!(!shown.stderr.contains('\u{1b}'), "{:?}", shown.stderr);
+}
