@@ -2,8 +2,8 @@
 //! everything a checked-in file could make a tool run or touch.
 //!
 //! An approval is a clone (its canonical common directory), a file of it and the SHA-256 of the
-//! bytes: it holds for all worktrees of that clone and for no other. No environment variable grants
-//! one, since agents inherit the environment.
+//! bytes: it holds for all worktrees of that clone and for no other, also for none that is made anew
+//! at its path. No environment variable grants one, since agents inherit the environment.
 
 use std::path::{Path, PathBuf};
 
@@ -48,6 +48,9 @@ struct Approval {
     common_dir: String,
     file: String,
     sha256: Digest,
+    /// The random id that the common directory had then; earlier versions gave it none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
     /// RFC 3339.
     approved: String,
     /// The text, kept for the latest approval of a file only: the base of the next diff.
@@ -73,22 +76,19 @@ impl Approvals {
 
     /// Whether `bytes` of `file` are approved for the clone with this common directory.
     pub fn status(&self, common_dir: &Path, file: &str, bytes: &[u8]) -> Result<ApprovalStatus> {
-        let clone = clone_id(common_dir)?;
         let digest = Digest::of(bytes);
-        let approved = self.of(&clone, file).any(|a| a.sha256 == digest);
+        let approved = self.of(common_dir, file)?.any(|a| a.sha256 == digest);
         Ok(if approved { ApprovalStatus::Approved } else { ApprovalStatus::Required })
     }
 
     /// The text approved last, to show what changed since.
     pub fn last_text(&self, common_dir: &Path, file: &str) -> Result<Option<String>> {
-        let clone = clone_id(common_dir)?;
-        Ok(self.of(&clone, file).filter_map(|a| a.text.clone()).next_back())
+        Ok(self.of(common_dir, file)?.filter_map(|a| a.text.clone()).next_back())
     }
 
     /// Whether any bytes of a file are approved for this clone.
     pub fn has_any(&self, common_dir: &Path, file: &str) -> Result<bool> {
-        let clone = clone_id(common_dir)?;
-        Ok(self.of(&clone, file).next().is_some())
+        Ok(self.of(common_dir, file)?.next().is_some())
     }
 
     /// How many approvals this clone has.
@@ -97,8 +97,11 @@ impl Approvals {
         Ok(self.store.approvals.iter().filter(|a| a.common_dir == clone).count())
     }
 
-    fn of<'a>(&'a self, clone: &'a str, file: &'a str) -> impl DoubleEndedIterator<Item = &'a Approval> {
-        self.store.approvals.iter().filter(move |a| a.common_dir == clone && a.file == file)
+    /// The approvals of a file of the clone that is at this path now.
+    fn of<'a>(&'a self, common_dir: &Path, file: &'a str) -> Result<impl DoubleEndedIterator<Item = &'a Approval>> {
+        let (clone, id) = (clone_id(common_dir)?, random_id(common_dir)?);
+        let is_its = move |a: &&Approval| a.common_dir == clone && (a.id.is_none() || a.id == id);
+        Ok(self.store.approvals.iter().filter(move |a| a.file == file).filter(is_its))
     }
 
     fn save(&self) -> Result<()> {
@@ -112,6 +115,15 @@ impl Approvals {
 pub fn approve(env: &Env, common_dir: &Path, file: &str, text: &str) -> Result<()> {
     let clone = clone_id(common_dir)?;
     let (_lock, mut approvals) = lock(env)?;
+    let id = match random_id(common_dir)? {
+        Some(id) => id,
+        None => {
+            let id = Digest::random().to_string();
+            fs::create_private_dir(&common_dir.join("shopfloor"))?;
+            fs::replace(&id_file(common_dir), id.as_bytes(), Some(fs::PRIVATE))?;
+            id
+        }
+    };
     let digest = Digest::of(text.as_bytes());
     approvals.store.approvals.retain(|a| !(a.common_dir == clone && a.file == file && a.sha256 == digest));
     for older in approvals.store.approvals.iter_mut().filter(|a| a.common_dir == clone && a.file == file) {
@@ -121,6 +133,7 @@ pub fn approve(env: &Env, common_dir: &Path, file: &str, text: &str) -> Result<(
         common_dir: clone,
         file: file.to_owned(),
         sha256: digest,
+        id: Some(id),
         approved: env.now.to_string(),
         text: (text.len() <= KEPT).then(|| text.to_owned()),
     });
@@ -157,6 +170,16 @@ fn store_path(env: &Env) -> Result<PathBuf> {
 fn clone_id(common_dir: &Path) -> Result<String> {
     let canonical = common_dir.canonicalize().at("resolve", common_dir)?.into_os_string();
     Ok(canonical.into_string().unwrap_or_else(|path| format!("escaped:{}", path.as_encoded_bytes().escape_ascii())))
+}
+
+fn id_file(common_dir: &Path) -> PathBuf {
+    common_dir.join("shopfloor").join("approval-id")
+}
+
+/// What tells a clone from a later one at its path, if anything of it was ever approved. Nobody gains by writing another.
+fn random_id(common_dir: &Path) -> Result<Option<String>> {
+    let bytes = fs::read_no_follow(&id_file(common_dir))?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<Store> {

@@ -189,3 +189,22 @@ fn what_is_approved_shows_contents_and_what_runs() {
     }
     assert!(!shown.stderr.contains('\u{1b}'), "{:?}", shown.stderr);
 }
+
+#[test]
+fn a_repository_made_anew_at_a_path_inherits_no_approval() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("sweatfile", "setup = [\"touch ~/ran\"]\n");
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let moved = app.path.with_file_name("moved");
+    std::fs::rename(&app.path, &moved).unwrap();
+    let again = w.app();
+    again.commit("sweatfile", "setup = [\"touch ~/ran\"]\n");
+    again.apply(&[]).exit(3).any_out().err_has("is not approved");
+    assert!(!w.at(w.home("")).has("ran"));
+    // The first one, back at its place, has its own.
+    std::fs::remove_dir_all(&again.path).unwrap();
+    std::fs::rename(&moved, &app.path).unwrap();
+    app.apply(&[]).succeeds().any_err();
+    assert!(w.at(w.home("")).has("ran"));
+}
