@@ -91,7 +91,9 @@ impl Ssh<'_> {
     /// The socket of the connection that commands share. Another destination has another one, whatever it is called here.
     fn socket(&self) -> PathBuf {
         let dest: String = Digest::of(self.dest.as_bytes()).to_string().chars().take(8).collect();
-        self.dir.join(format!("{}.{dest}", self.name.replace('/', "_")))
+        // A long name would leave no room for the rest.
+        let name: String = self.name.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
+        self.dir.join(format!("{name}.{dest}"))
     }
 
     /// The words of ssh up to the command there.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,6 +19,7 @@ use shopfloor_core::text::printable;
 
 use crate::far_place::FarPlace;
 use crate::storage::ReadFile;
+use crate::store::RESERVED;
 use crate::tool::TOOL;
 
 /// The version of the protocol, which the first line of `serve` names.
@@ -27,6 +28,14 @@ pub const PROTOCOL: u32 = 1;
 /// The largest file that travels, in bytes, and how many bytes of files are asked for at once.
 pub const LARGEST: u64 = 4 << 20;
 const AT_ONCE: u64 = 8 << 20;
+
+/// How many bytes of news are taken from one machine at a time, and how long that may take. The rest comes the next time.
+const MOST_NEWS: u64 = 64 << 20;
+const ALL_NEWS: Duration = Duration::from_secs(60);
+
+/// How many lines about what is open there are told, and how long each may be.
+const MOST_LINES: usize = 20;
+const LONGEST_LINE: usize = 400;
 
 /// How long an answer may take.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -75,7 +84,12 @@ impl FarFile {
     /// What was read there. The digest is of the bytes that came.
     fn read(&self) -> Option<ReadFile> {
         let bytes = decode(self.data.as_deref()?)?;
-        (bytes.len() as u64 <= LARGEST).then(|| ReadFile::new(bytes, self.mode & 0o777))
+        (bytes.len() as u64 <= LARGEST).then(|| ReadFile::new(bytes, self.mode()))
+    }
+
+    /// Its permissions. Nobody else may write what arrives here.
+    pub fn mode(&self) -> u32 {
+        self.mode & 0o755
     }
 }
 
@@ -112,7 +126,7 @@ pub struct FarMachine {
 }
 
 impl FarMachine {
-    /// Runs a command of this tool there to its end, with this on its stdin. Returns what it says.
+    /// Runs a command of this tool there, with this on its stdin. Returns what it says.
     pub fn run(&self, words: &[&str], input: Vec<u8>) -> Result<Vec<u8>> {
         let FarPlace { dest, path, .. } = &self.place;
         let ending = Arc::default();
@@ -120,7 +134,7 @@ impl FarMachine {
         let all: Vec<OsString> = [TOOL, "-C", path].iter().chain(words).map(OsString::from).collect();
         let ended = ssh.run(&all, input, LIMIT)?;
         match ended.status.code() {
-            0 | 1 => Ok(ended.stdout),
+            0 => Ok(ended.stdout),
             code => {
                 let said = String::from_utf8_lossy(&ended.stderr);
                 let said = said.lines().take(5).map(|line| format!("  {}", printable(line)));
@@ -160,46 +174,90 @@ impl FarMachine {
 /// What an overlay of another machine has.
 #[derive(Clone, Debug)]
 pub struct FarView {
-    pub machine: FarMachine,
+    machine: FarMachine,
     files: BTreeMap<RelPath, FarFile>,
     texts: BTreeMap<RelPath, ReadFile>,
     /// What is in the way there, for a person.
     pub open: Vec<String>,
+    /// Whether anything was written there.
+    pub has_written: bool,
+    /// It has not answered, and is not asked again.
+    is_lost: bool,
+}
+
+/// Lines about what is open on a machine, as a person here reads them.
+pub fn there(place: &FarPlace, lines: Vec<String>) -> impl Iterator<Item = String> {
+    let name = place.name();
+    let short = |line: String| line.chars().take(LONGEST_LINE).collect::<String>();
+    lines.into_iter().take(MOST_LINES).map(move |line| format!("on {name}: {}", printable(&short(line))))
 }
 
 impl FarView {
-    /// Reads it: all names, and the texts of files whose digest is not the one that is `known`.
-    pub fn read(machine: FarMachine, known: &BTreeMap<RelPath, Digest>) -> Result<FarView> {
-        let list = machine.ask(&[Request::List])?.into_iter().next().unwrap_or_default();
-        let mut view = FarView { machine, files: BTreeMap::new(), texts: BTreeMap::new(), open: list.open };
+    /// Reads it: all names, and the texts of those files that are wanted and whose digest is not the one that is `known`.
+    pub fn read(
+        machine: FarMachine,
+        known: &BTreeMap<RelPath, Digest>,
+        is_wanted: &dyn Fn(&RelPath) -> bool,
+    ) -> Result<FarView> {
+        let (start, list) = (Instant::now(), machine.ask(&[Request::List])?.into_iter().next().unwrap_or_default());
+        let open = there(&machine.place, list.open).collect();
+        let (files, texts) = (BTreeMap::new(), BTreeMap::new());
+        let mut view = FarView { machine, files, texts, open, has_written: false, is_lost: false };
+        let mut nameless = Vec::new();
         for file in list.files {
+            // On some disks another spelling is the same directory.
+            let is_ours = |path: &RelPath| {
+                let first = path.as_path().components().next();
+                first.is_some_and(|first| first.as_os_str().eq_ignore_ascii_case(RESERVED))
+            };
             match RelPath::parse(&file.path) {
-                Ok(path) if !file.path.chars().any(char::is_control) => drop(view.files.insert(path, file)),
-                Ok(_) | Err(_) => view.open.push(format!("a file there has no name for us: {}", printable(&file.path))),
+                Ok(path) if !file.path.chars().any(char::is_control) && !is_ours(&path) => {
+                    view.files.insert(path, file);
+                }
+                Ok(_) | Err(_) => nameless.push(format!("a file there has no name for us: {}", file.path)),
             }
         }
-        let is_news =
-            |(path, file): &(&RelPath, &FarFile)| known.get(*path) != Some(&file.sha256) && file.size <= LARGEST;
-        let news: Vec<RelPath> = view.files.iter().filter(is_news).map(|(path, _)| path.clone()).collect();
-        let mut news = news.as_slice();
-        while !news.is_empty() {
-            let mut bytes = 0;
-            let fits = |path: &&RelPath| {
-                bytes += view.files.get(*path).map_or(0, |file| file.size);
-                bytes <= AT_ONCE
-            };
-            let count = news.iter().take_while(fits).count().max(1);
-            let (now, later) = news.split_at(count);
-            view.fetch(now)?;
-            news = later;
+        view.open.extend(there(&view.machine.place, nameless));
+        let is_news = |(path, file): &(&RelPath, &FarFile)| {
+            known.get(*path) != Some(&file.sha256) && file.size <= LARGEST && is_wanted(path)
+        };
+        let news: Vec<(RelPath, u64)> =
+            view.files.iter().filter(is_news).map(|(path, file)| (path.clone(), file.size)).collect();
+        let (mut now, mut bytes, mut all) = (Vec::new(), 0, 0);
+        for (path, size) in news {
+            all += size;
+            if all > MOST_NEWS || start.elapsed() > ALL_NEWS {
+                let what = vec!["there is more news than is taken at once; the next sync goes on".to_owned()];
+                view.open.extend(there(&view.machine.place, what));
+                break;
+            }
+            if bytes + size > AT_ONCE && !now.is_empty() {
+                view.fetch(&std::mem::take(&mut now))?;
+                bytes = 0;
+            }
+            bytes += size;
+            now.push(path);
+        }
+        if !now.is_empty() {
+            view.fetch(&now)?;
         }
         Ok(view)
+    }
+
+    /// Asks its machine, unless that has not answered before: everybody else waits meanwhile.
+    fn ask(&mut self, requests: &[Request]) -> Result<Vec<Answer>> {
+        if self.is_lost {
+            return Err(UNREACHABLE.failure(format!("{} has not answered before", printable(&self.machine.place.dest))));
+        }
+        let asked = self.machine.ask(requests);
+        self.is_lost = asked.is_err();
+        asked
     }
 
     /// Reads these files anew.
     pub fn fetch(&mut self, paths: &[RelPath]) -> Result<()> {
         let requests: Vec<Request> = paths.iter().map(|path| Request::Read { path: path.to_string() }).collect();
-        let answers = self.machine.ask(&requests)?;
+        let answers = self.ask(&requests)?;
         paths.iter().zip(answers).for_each(|(path, answer)| self.note(path, answer.files.into_iter().next()));
         Ok(())
     }
@@ -236,11 +294,15 @@ impl FarView {
     pub fn replace(&mut self, path: &RelPath, expected: Option<Digest>, new: Option<&ReadFile>) -> Result<bool> {
         let (mode, data) = (new.map_or(0o600, |file| file.mode), new.map(|file| encode(&file.bytes)));
         let request = Request::Replace { path: path.to_string(), expected, mode, data };
-        let answer = self.machine.ask(&[request])?.into_iter().next().unwrap_or_default();
-        if answer.done {
-            self.note(path, new.map(|file| FarFile::new(path, file, true)));
-        } else {
-            self.note(path, answer.files.into_iter().next());
+        let answer = self.ask(&[request])?.into_iter().next().unwrap_or_default();
+        self.has_written |= answer.done;
+        match (answer.done, new) {
+            (true, Some(file)) => {
+                self.files.insert(path.clone(), FarFile::new(path, file, false));
+                self.texts.insert(path.clone(), file.clone());
+            }
+            (true, None) => self.note(path, None),
+            (false, _) => self.note(path, answer.files.into_iter().next()),
         }
         Ok(answer.done)
     }

@@ -20,7 +20,11 @@ impl FarPlace {
     /// Reads `DEST:PATH`, as scp has it.
     pub fn parse(text: &str) -> Result<FarPlace> {
         let parts = text.split_once(':').filter(|(dest, path)| {
-            !dest.is_empty() && !dest.starts_with('-') && !path.is_empty() && !text.chars().any(char::is_control)
+            !dest.is_empty()
+                && !dest.starts_with('-')
+                && !path.is_empty()
+                && !path.starts_with("//")
+                && !text.chars().any(char::is_control)
         });
         let (dest, path) = parts.ok_or_else(|| {
             Failure::usage(format!("`{}` names no directory of another machine", printable(text)))

@@ -59,7 +59,7 @@ impl Declared {
     }
 
     /// Whether a path is declared: the path or a directory above it matches.
-    fn has(&self, path: &RelPath) -> bool {
+    pub fn has(&self, path: &RelPath) -> bool {
         let reserved = [store::RESERVED, FILE].iter().any(|name| path.as_path().starts_with(name));
         let temporary = path.name().to_string_lossy().starts_with(RESERVED);
         let matching = |glob: &Glob| path.as_path().ancestors().any(|part| glob.matches(part));

@@ -112,7 +112,7 @@ const PER_PATH: &[Setting] = &[
     Setting::new("local", "", SettingType::List, Trust::Open),
     Setting::new("send", "", SettingType::Truth, Trust::Approved),
     Setting::new("review", "", SettingType::Truth, Trust::Approved),
-    Setting::new("remote", "", SettingType::Truth, Trust::Approved),
+    Setting::new("remote", "", SettingType::Truth, Trust::Open),
 ];
 
 /// What decides a conflict.
@@ -187,7 +187,11 @@ impl PathRule {
             is_strangers: row.value("local").is_some_and(|value| matches!(value.source, SettingSource::Repository(..))),
             is_sent: is("send", "true"),
             is_reviewed: is("review", "true"),
-            travels: is("remote", "true"),
+            // A repository can keep its files here, but sends none away.
+            travels: row.value("remote").and_then(|value| {
+                let is_strangers = matches!(value.source, SettingSource::Repository(..));
+                Some(value.text == "true").filter(|travels| !(is_strangers && *travels))
+            }),
         }))
     }
 }
@@ -296,36 +300,37 @@ impl Settings {
     }
 
     /// Whether a file travels to another machine and back: as the last table says that does, else if it does not look
-    /// private, or the person has agreed to that.
-    pub fn travels(&self, path: &RelPath, takes_private: bool) -> bool {
+    /// private, by its name or by the mode that it has here, or the person has agreed to that.
+    pub fn travels(&self, path: &RelPath, mode: Option<u32>, takes_private: bool) -> bool {
         let tables = self.per_path.iter().filter(|rule| rule.glob.matches(path.as_path()));
         let said = tables.filter_map(|rule| rule.travels).next_back();
-        said.unwrap_or_else(|| takes_private || !looks_private(path))
-    }
-
-    /// How this path is handled in a workspace of another machine: what starts programs waits, whatever is said of those
-    /// here.
-    pub fn policy_far(&self, path: &RelPath) -> Policy {
-        let review = if self.review.is_empty() { DEFAULT_REVIEW } else { "" };
-        let review = review.split(',').filter(|key| !key.is_empty()).map(str::to_owned);
-        let review = self.review.iter().cloned().chain(review).collect();
-        let strict = |rule: &PathRule| PathRule { is_reviewed: None, ..rule.clone() };
-        let per_path = self.per_path.iter().map(strict).collect();
-        Settings { review, per_path, ..self.clone() }.policy(path)
+        let is_private = looks_private(path) || mode.is_some_and(|mode| mode & 0o077 == 0);
+        said.unwrap_or(takes_private || !is_private)
     }
 
     /// How this path is handled. Where several tables match and set the same thing, the last one counts.
     pub fn policy(&self, path: &RelPath) -> Policy {
+        self.policy_with(path, false)
+    }
+
+    /// The same in a workspace of another machine: what starts programs waits, whatever is said of those here.
+    pub fn policy_far(&self, path: &RelPath) -> Policy {
+        self.policy_with(path, true)
+    }
+
+    fn policy_with(&self, path: &RelPath, is_far: bool) -> Policy {
         let kind = FileType::from_path(path.as_path());
         let mut policy = Policy { on_conflict: self.on_conflict, ..Policy::default() };
         let entry = |text: &String| EntryPath::parse(kind, text);
-        let mut is_reviewed = !self.review.is_empty();
+        let default: Vec<String> = DEFAULT_REVIEW.split(',').map(str::to_owned).collect();
+        let review = if is_far && self.review.is_empty() { &default } else { &self.review };
+        let mut is_reviewed = !review.is_empty();
         for rule in self.per_path.iter().filter(|rule| rule.glob.matches(path.as_path())) {
             policy.grow = rule.grow.unwrap_or(policy.grow);
             policy.is_down = rule.is_down.unwrap_or(policy.is_down);
             policy.spreads_deletions = rule.spreads_deletions.unwrap_or(policy.spreads_deletions);
             policy.is_sent = rule.is_sent.unwrap_or(policy.is_sent);
-            is_reviewed = rule.is_reviewed.unwrap_or(is_reviewed);
+            is_reviewed = is_far || rule.is_reviewed.unwrap_or(is_reviewed);
             if let Some(local) = &rule.local {
                 // Without these an agent in a new worktree would be free of what restricts it.
                 let is_free = |entry: &EntryPath| !execution_risk::restricts(&entry.to_string());
@@ -334,7 +339,7 @@ impl Settings {
             }
         }
         if is_reviewed {
-            policy.review = self.review.iter().filter_map(entry).collect();
+            policy.review = review.iter().filter_map(entry).collect();
             policy.reviewed = Some(path.clone());
         }
         policy

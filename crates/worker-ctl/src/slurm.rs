@@ -1,5 +1,6 @@
 //! Slurm, which holds a worker's program as a job: the words that start one, and what `squeue` says.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
@@ -51,6 +52,11 @@ pub fn next_name(jobs: &[Job], root: &Path, worker: &str) -> String {
     format!("{prefix}{}", last.unwrap_or(0).saturating_add(1))
 }
 
+/// The name of a look into a worker's runner, which is none of its jobs.
+pub fn look_name(root: &Path, worker: &str) -> String {
+    format!("{}look", prefix(root, worker))
+}
+
 /// How the names of a worker's jobs begin. A number follows.
 fn prefix(root: &Path, worker: &str) -> String {
     let root = Digest::of(root.as_os_str().as_encoded_bytes()).to_string();
@@ -76,6 +82,11 @@ impl Job {
     /// Why it waits, if it does.
     pub fn waits_for(&self) -> Option<&str> {
         ["PENDING", "CONFIGURING", "REQUEUED"].contains(&self.state.as_str()).then_some(&self.reason)
+    }
+
+    /// Whether its program has ended, and how is not noted yet.
+    pub fn is_ending(&self) -> bool {
+        self.state == "COMPLETING"
     }
 
     /// Whether nothing of it runs or will run.
@@ -132,7 +143,13 @@ fn run(env: &Env, program: &str, args: &[&str]) -> Result<String> {
             .hint("install the commands of Slurm, or choose another runner"));
     };
     let failed = |why: &str| Failure::failed(format!("{program} failed: {why}")).hint("see whether `sinfo` answers");
-    match Cmd::new(&path, env).args(args.iter().copied()).within(ANSWER).capture() {
+    // What a person wants to see of jobs hides some from us.
+    let hides =
+        |name: &&OsString| ["SQUEUE_", "SCANCEL_"].iter().any(|start| name.to_string_lossy().starts_with(start));
+    let hiding: Vec<String> = env.vars.keys().filter(hides).map(|name| name.to_string_lossy().into_owned()).collect();
+    let hiding: Vec<&str> = hiding.iter().map(String::as_str).collect();
+    let cmd = Cmd::new(&path, env).without_vars(&hiding).args(args.iter().copied());
+    match cmd.within(ANSWER).capture() {
         Ok(ended) if ended.status.success() => Ok(ended.text()),
         Ok(ended) => {
             Err(failed(&String::from_utf8_lossy(&ended.stderr).lines().last().map(printable).unwrap_or_default()))

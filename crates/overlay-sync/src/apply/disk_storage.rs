@@ -13,13 +13,13 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 
+use super::far_side::FarViews;
 use super::late_writes;
 use super::merge_command::{self, CommandAnswer};
 use crate::conflict::ConflictRecord;
 use crate::facts::fingerprint::{Fingerprint, OverlayStats};
 use crate::facts::ignored::GitAnswers;
 use crate::facts::overlay::Overlay;
-use crate::far::FarView;
 use crate::include_patterns::DeclaredFiles;
 use crate::merge::MergeInput;
 use crate::storage::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
@@ -37,7 +37,7 @@ pub struct Disk<'a> {
     pub(super) git: GitAnswers<'a>,
     fingerprint: RefCell<Fingerprint<'a>>,
     /// The overlays of other machines that were asked for this run. Others are left alone.
-    pub(super) far: BTreeMap<Digest, RefCell<FarView>>,
+    pub(super) far: FarViews,
     /// The workspace that was used last.
     here: RefCell<Option<(Digest, Rc<OpenWorkspace>)>>,
     /// The overlay's files as this run knows them. They may be out of date; then the compare-and-swap fails.

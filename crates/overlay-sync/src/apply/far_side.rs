@@ -11,7 +11,7 @@ use shopfloor_core::proc;
 use super::disk_storage::Disk;
 use super::outcome::SyncOutcome;
 use crate::facts::overlay::Overlay;
-use crate::far::{FarMachine, FarView, LARGEST, Request};
+use crate::far::{FarMachine, FarView, LARGEST, Request, there};
 use crate::storage::{Ground, LeftAlone, Lookup, ReadFile};
 use crate::workspace::Workspace;
 
@@ -21,55 +21,69 @@ pub fn machine(overlay: &Overlay, workspace: &Workspace) -> Option<FarMachine> {
     workspace.far.clone().map(|place| FarMachine { env, place, dir })
 }
 
-/// Asks the machines of these workspaces, all at once. Returns what they have, and who does not answer.
-fn reach(overlay: &Overlay, workspaces: &[Workspace]) -> (BTreeMap<Digest, RefCell<FarView>>, Vec<String>) {
+/// What machines have, by workspace, each with the workspace as it was when that was asked.
+pub type FarViews = BTreeMap<Digest, (Workspace, RefCell<FarView>)>;
+
+/// Asks the machines of these workspaces, all at once. Returns what they have, and who does not answer. Nobody holds a lock
+/// meanwhile.
+pub fn reach(overlay: &Overlay, workspaces: &[Workspace]) -> Result<(FarViews, Vec<String>)> {
+    let (declared, managed) = (overlay.declared()?, Disk::open(overlay, None)?.overlay()?);
     let ask = |workspace: &Workspace| -> Result<Option<FarView>> {
+        let (Some(machine), Some(place)) = (machine(overlay, workspace), &workspace.far) else { return Ok(None) };
         let known = workspace.files.iter().map(|(path, base)| (path.clone(), base.sha256)).collect();
-        machine(overlay, workspace).map(|machine| FarView::read(machine, &known)).transpose()
+        let is_wanted = |path: &RelPath| {
+            let is_known = managed.contains_key(path) || workspace.files.contains_key(path);
+            (is_known || declared.has(path)) && overlay.settings.travels(path, None, place.takes_private)
+        };
+        FarView::read(machine, &known, &is_wanted).map(Some)
     };
     let (mut views, mut open) = (BTreeMap::new(), Vec::new());
     for (workspace, view) in workspaces.iter().zip(proc::map_parallel(workspaces, ask)) {
         match view {
             Ok(None) => {}
             Ok(Some(view)) => {
-                open.extend(view.open.iter().map(|line| format!("{}: {line}", workspace.root.display())));
-                views.insert(workspace.id, RefCell::new(view));
+                open.extend(view.open.iter().cloned());
+                views.insert(workspace.id, (workspace.clone(), RefCell::new(view)));
             }
             Err(failure) => open.push(format!("{}: {failure}", workspace.root.display())),
         }
     }
-    (views, open)
+    Ok((views, open))
 }
 
-/// Brings the overlays of other machines in step, and with them all workspaces here. Returns also whether all machines have
-/// answered. None if there are none.
-pub fn sync_far(overlay: &Overlay) -> Result<Option<(SyncOutcome, bool)>> {
+/// Brings the overlays of other machines in step, and with them all workspaces here: all, or those that are named. Returns
+/// also whether all machines have answered. None if there are none.
+pub fn sync_far(overlay: &Overlay, only: Option<&[Digest]>) -> Result<Option<(SyncOutcome, bool)>> {
     let mut far = Workspace::load_all(&overlay.store.workspaces())?;
-    far.retain(|workspace| workspace.far.is_some());
+    far.retain(|workspace| workspace.far.is_some() && only.is_none_or(|only| only.contains(&workspace.id)));
     if far.is_empty() {
         return Ok(None);
     }
-    let (views, unreached) = reach(overlay, &far);
+    let (views, unreached) = reach(overlay, &far)?;
     let is_all = views.len() == far.len();
-    let reached: Vec<Workspace> = far.into_iter().filter(|workspace| views.contains_key(&workspace.id)).collect();
     let mut outcome = SyncOutcome::default();
-    if !reached.is_empty() {
+    if !views.is_empty() {
         let mut disk = Disk::open(overlay, Some(overlay.lock()?))?;
-        disk.far = views;
         let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
+        disk.look_at(views, &workspaces);
         outcome = disk.sync_workspaces(&mut workspaces)?;
+        let written =
+            |(id, (_, view)): (Digest, (Workspace, RefCell<FarView>))| view.borrow().has_written.then_some(id);
+        let written: Vec<Digest> = std::mem::take(&mut disk.far).into_iter().filter_map(written).collect();
+        far.retain(|workspace| written.contains(&workspace.id));
+    } else {
+        far.clear();
     }
-    // What they have got goes on to the workspaces there.
+    // What they have got goes on to the workspaces there. The lock is not held any more.
     let spread = |workspace: &Workspace| machine(overlay, workspace).map(|machine| machine.ask(&[Request::Sync]));
-    for (workspace, answer) in reached.iter().zip(proc::map_parallel(&reached, spread)) {
-        let name = workspace.root.display();
-        match answer {
-            None => {}
-            Some(Ok(answers)) => {
-                let open = answers.into_iter().flat_map(|answer| answer.open);
-                open.for_each(|line| outcome.note_open(format!("{name}: {line}")));
+    for (workspace, answer) in far.iter().zip(proc::map_parallel(&far, spread)) {
+        match (answer, &workspace.far) {
+            (Some(Ok(answers)), Some(place)) => {
+                let open = answers.into_iter().flat_map(|answer| answer.open).collect();
+                there(place, open).for_each(|line| outcome.note_open(line));
             }
-            Some(Err(failure)) => outcome.note_open(format!("{name}: {failure}")),
+            (Some(Err(failure)), _) => outcome.note_open(format!("{}: {failure}", workspace.root.display())),
+            (Some(Ok(_)) | None, _) => {}
         }
     }
     unreached.into_iter().for_each(|line| outcome.note_open(line));
@@ -77,16 +91,15 @@ pub fn sync_far(overlay: &Overlay) -> Result<Option<(SyncOutcome, bool)>> {
 }
 
 impl Disk<'_> {
-    /// Asks the machines of these workspaces for this run. Returns who does not answer.
-    pub fn reach(&mut self, workspaces: &[Workspace]) -> Vec<String> {
-        let (views, open) = reach(self.overlay, workspaces);
-        self.far.extend(views);
-        open
+    /// Uses what machines have said, unless another run has synced their workspace since they were asked.
+    pub fn look_at(&mut self, views: FarViews, now: &[Workspace]) {
+        self.far = views;
+        self.far.retain(|_, (asked, _)| now.contains(asked));
     }
 
     /// What the machine of a workspace has.
     pub(super) fn view(&self, workspace: &Workspace) -> Result<RefMut<'_, FarView>> {
-        let view = self.far.get(&workspace.id).ok_or_else(|| {
+        let (_, view) = self.far.get(&workspace.id).ok_or_else(|| {
             Failure::failed(format!("{} was not asked", workspace.root.display())).hint("run `overlay-sync sync`")
         })?;
         Ok(view.borrow_mut())
@@ -97,18 +110,22 @@ impl Disk<'_> {
         let Some(file) = view.file(path) else { return Ok(Ok(None)) };
         if file.size > LARGEST {
             let why = format!("it has more than {} MB there, which does not travel", LARGEST >> 20);
-            return Ok(Err(LeftAlone::Unreadable(why)));
+            return Ok(Err(LeftAlone::Strange(why)));
         }
         if let Some(text) = view.text(path) {
             return Ok(Ok(Some(text.clone())));
         }
         // Of other texts a digest is only a claim.
         let is_base = workspace.files.get(path).is_some_and(|base| base.sha256 == file.sha256);
-        let (mode, digest) = (file.mode & 0o777, file.sha256);
+        let (mode, digest) = (file.mode(), file.sha256);
         if let Some(bytes) = is_base.then(|| self.content(&digest)).transpose()?.flatten() {
             return Ok(Ok(Some(ReadFile::new(bytes, mode))));
         }
         view.fetch(std::slice::from_ref(path))?;
-        Ok(Ok(view.text(path).cloned()))
+        match (view.file(path), view.text(path)) {
+            (None, _) => Ok(Ok(None)),
+            (Some(_), Some(text)) => Ok(Ok(Some(text.clone()))),
+            (Some(_), None) => Ok(Err(LeftAlone::Unreadable("its machine did not send it".into()))),
+        }
     }
 }

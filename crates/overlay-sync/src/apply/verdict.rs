@@ -9,6 +9,7 @@ use shopfloor_core::time::render;
 use shopfloor_core::ui::Ui;
 
 use super::disk_storage::Disk;
+use super::far_side::reach;
 use super::outcome::SyncOutcome;
 use super::outdated_edits;
 use super::user_edits::{accept_in_all, forget_accepted, take_back};
@@ -33,14 +34,16 @@ pub enum Verdict {
 
 /// Carries out a verdict on what `id` names, and syncs. Prints what the sync before it did.
 pub fn carry_out(ui: &Ui, overlay: &Overlay, id: &str, verdict: Verdict) -> Result<(SyncOutcome, Version)> {
+    let load = || Workspace::load_all(&overlay.store.workspaces());
+    let seen = find_waiting(&load()?, id)?;
+    let of = if let Origin::Waiting(of, ..) = &seen.origin { Some(*of) } else { None };
+    let far: Vec<Workspace> = load()?.into_iter().filter(|w| w.far.is_some() && Some(w.id) == of).collect();
+    let (views, unreached) = if far.is_empty() { Default::default() } else { reach(overlay, &far)? };
+    unreached.into_iter().for_each(|line| ui.warn(line));
     let mut disk = Disk::open(overlay, Some(overlay.lock()?))?;
-    let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
-    let seen = find_waiting(&workspaces, id)?;
+    let mut workspaces = load()?;
+    disk.look_at(views, &workspaces);
     let Version { id, path, .. } = &seen;
-    if let Origin::Waiting(of, ..) = &seen.origin {
-        let far: Vec<Workspace> = workspaces.iter().filter(|workspace| workspace.id == *of).cloned().collect();
-        disk.reach(&far).into_iter().for_each(|line| ui.warn(line));
-    }
     // The text may have changed since a person looked at it, so it is looked at again first.
     disk.sync_workspaces(&mut workspaces)?.print(ui);
     let version =

@@ -7,6 +7,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::facts::file_view::{self, Scope, SeenFile};
+use crate::far::LARGEST;
 use crate::merge::FileType;
 use crate::plan::{Decision, FileView, QuestionId, Step, decide};
 use crate::settings::Settings;
@@ -93,7 +94,8 @@ pub fn plan_files(
     let declared = ground.declared(workspace)?.files;
     let mut files = Vec::new();
     for path in file_view::paths(ground, &context.overlay, workspace, &declared, scope)? {
-        if workspace.far.as_ref().is_some_and(|place| !settings.travels(&path, place.takes_private)) {
+        let stays = |mode| workspace.far.as_ref().is_some_and(|far| !settings.travels(&path, mode, far.takes_private));
+        if stays(None) {
             continue;
         }
         let left_alone = context.overlay.get(&path).cloned().flatten();
@@ -101,6 +103,13 @@ pub fn plan_files(
         if let (Some(bytes), Some(file)) = (context.planned.get(&path), &mut seen.overlay) {
             *file = ReadFile { bytes: bytes.clone().into(), sha256: Digest::of(bytes), ..file.clone() };
             seen.base_bytes = seen.base.map(|base| ground.content(&base)).transpose()?.flatten();
+        }
+        if stays(seen.overlay.as_ref().map(|file| file.mode)) {
+            continue;
+        }
+        if workspace.far.is_some() && seen.overlay.as_ref().is_some_and(|file| file.bytes.len() as u64 > LARGEST) {
+            let why = format!("it has more than {} MB here, which does not travel", LARGEST >> 20);
+            seen.left_alone = Some(LeftAlone::Strange(why));
         }
         let decision = context.decide(workspace, &seen, declared.contains(&path));
         let is_on_both_sides = seen.overlay.is_some() && seen.here.is_some();

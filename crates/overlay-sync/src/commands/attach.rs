@@ -11,7 +11,7 @@ use super::workspace_args::{WorkspaceArgs, print_membership};
 use crate::apply::attach::{Attached, attach};
 use crate::apply::far_side::{machine, sync_far};
 use crate::facts::overlay::{Overlay, worktrees_at};
-use crate::far::Request;
+use crate::far::{Request, there};
 use crate::far_place::FarPlace;
 use crate::workspace::Workspace;
 
@@ -88,25 +88,30 @@ fn attach_far(ui: &Ui, overlay: &Overlay, place: FarPlace, is_agreed: bool) -> R
             is_agreed || ui.can_ask() && ui.confirm(&question)
         }
     };
-    let place = FarPlace { takes_private, ..place };
-    let mut workspace = known.unwrap_or_else(|| Workspace::of_machine(place.clone()));
-    workspace.far = Some(place);
+    let agreed = FarPlace { takes_private, ..place.clone() };
+    let workspace = known.unwrap_or_else(|| Workspace::of_machine(agreed.clone()));
+    let workspace = Workspace { far: Some(agreed.clone()), ..workspace };
     if let Some(machine) = machine(overlay, &workspace) {
-        let open = machine.ask(&[Request::Attach])?.into_iter().flat_map(|answer| answer.open);
-        open.for_each(|line| ui.warn(format!("{}: {}", workspace.root.display(), printable(&line))));
+        let open = machine.ask(&[Request::Attach])?.into_iter().flat_map(|answer| answer.open).collect();
+        there(&place, open).for_each(|line| ui.warn(line));
         // Worktrees that are made there later are attached by it.
-        if let Err(failure) = machine.run(&["hook", "install"], Vec::new()) {
-            ui.warn(failure);
+        match machine.run(&["hook", "install"], Vec::new()) {
+            Ok(said) => String::from_utf8_lossy(&said).lines().for_each(|line| ui.detail(printable(line))),
+            Err(failure) => ui.warn(failure),
         }
     }
     {
+        // Meanwhile others may have synced it, or attached it too.
         let _lock = overlay.lock()?;
-        workspace.save(&overlay.store.workspaces())?;
+        let now = Workspace::load_all(&overlay.store.workspaces())?;
+        let now = now.into_iter().find(|workspace| workspace.far.as_ref().is_some_and(is_same));
+        Workspace { far: Some(agreed), ..now.unwrap_or_else(|| workspace.clone()) }
+            .save(&overlay.store.workspaces())?;
     }
     if !takes_private {
         ui.note("files that look private, such as .env, stay here; the same command with `--yes` lets them travel");
     }
-    let (outcome, _) = sync_far(overlay)?.unwrap_or_default();
+    let (outcome, _) = sync_far(overlay, None)?.unwrap_or_default();
     outcome.print_with(ui, Ui::done);
     print_membership(ui, &workspace, true);
     Ok(outcome.exit())

@@ -6,8 +6,10 @@ use shopfloor_core::ui::Ui;
 use super::preview::preview;
 use super::workspace_args::{WorkspaceArgs, print_membership};
 use crate::apply::disk_storage::Disk;
+use crate::apply::far_side::reach;
 use crate::facts::overlay::Overlay;
 use crate::storage::Side;
+use crate::workspace::Workspace;
 
 /// Syncs workspaces a last time and forgets them; their files stay.
 pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
@@ -18,11 +20,12 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
         workspaces.iter().for_each(|workspace| print_membership(ui, workspace, false));
         return Ok(exit);
     }
+    let far: Vec<Workspace> = args.workspaces(ui, overlay)?.into_iter().filter(|w| w.far.is_some()).collect();
+    let (views, unreached) = if far.is_empty() { Default::default() } else { reach(overlay, &far)? };
+    unreached.into_iter().for_each(|line| ui.warn(line));
     let mut disk = Disk::open(overlay, Some(overlay.lock()?))?.last();
     let workspaces = args.workspaces(ui, overlay)?;
-    for line in disk.reach(&workspaces) {
-        ui.warn(line);
-    }
+    disk.look_at(views, &workspaces);
     let outcome = disk.sync_workspaces(&mut workspaces.clone())?;
     outcome.print(ui);
     if workspaces.is_empty() {

@@ -85,7 +85,7 @@ pub fn preview_text(
     context.accepted.entry(path.clone()).or_default().insert(Digest::of(text));
     context.planned.insert(path.clone(), text.to_vec());
     let (now, only) = (time::render(overlay.env.now), BTreeSet::from([path.clone()]));
-    for workspace in overlay.workspaces(&[])?.iter().filter(|workspace| but != Some(workspace.id)) {
+    for workspace in overlay.workspaces(&[])?.iter().filter(|w| but != Some(w.id) && w.far.is_none()) {
         for file in plan_files(&disk, &overlay.settings, &context, workspace, Scope::Only(&only))? {
             for (_, record) in foresee(&now, &workspace.root, &file) {
                 let rule = if record.rule == SyncRule::Pull { rule } else { record.rule };
@@ -103,7 +103,7 @@ pub fn preview_accept(ui: &Ui, overlay: &Overlay, version: &Version) -> Result<(
     let mut context = RunContext::read(&disk)?;
     context.accepted.entry(version.path.clone()).or_default().insert(held.text);
     let (now, only) = (time::render(overlay.env.now), BTreeSet::from([version.path.clone()]));
-    for workspace in overlay.workspaces(&[])?.iter().filter(|workspace| workspace.id == *id) {
+    for workspace in overlay.workspaces(&[])?.iter().filter(|w| w.id == *id && w.far.is_none()) {
         for file in plan_files(&disk, &overlay.settings, &context, workspace, Scope::Only(&only))? {
             foresee(&now, &workspace.root, &file).iter().for_each(|(what, record)| print(ui, what, record));
             if let Step::Write(write) = &file.decision.step

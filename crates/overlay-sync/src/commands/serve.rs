@@ -17,12 +17,15 @@ use crate::store::LogRecord;
 use crate::sync_action::SyncRule;
 use crate::workspace::Workspace;
 
+/// How many bytes of requests are read: a file in base64, and what is around it.
+const MOST: u64 = 2 * LARGEST;
+
 /// Who has written what `serve` was told to, in the log.
 const HUB: &str = "another machine";
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Exit> {
     say(ui, &Answer { serve: Some(PROTOCOL), done: true, ..Answer::default() });
-    let requests = ui.input()?;
+    let requests = ui.input_up_to(MOST)?;
     let overlay = Overlay::find(ui, env, flags)?;
     for line in requests.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let request = serde_json::from_slice(line).map_err(|e| {
@@ -44,8 +47,8 @@ fn answer(overlay: &Overlay, request: Request) -> Result<Answer> {
     };
     match request {
         Request::Attach => {
-            let is_new = overlay.is_unmade();
             drop(overlay.create()?);
+            let is_new = Workspace::load_all(&overlay.store.workspaces())?.is_empty();
             let mut answer = Answer { done: true, ..Answer::default() };
             if is_new {
                 let worktrees = overlay.git.worktrees(&overlay.repo)?;

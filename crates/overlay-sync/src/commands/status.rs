@@ -141,7 +141,7 @@ pub fn for_each_file(
     let mut unreadable = 0;
     for workspace in workspaces.iter().filter(|workspace| !workspace.is_gone()) {
         if workspace.far.is_some() {
-            tell_last(workspace, each);
+            tell_last(&disk, workspace, each)?;
             continue;
         }
         if !workspace.is_present()? {
@@ -178,17 +178,20 @@ pub fn for_each_file(
     }
 }
 
-/// Calls `each` with the state in which the files of a workspace on another machine were when that was asked last.
-fn tell_last(workspace: &Workspace, each: &mut dyn FnMut(&StatusAnswer<'_>)) {
+/// Calls `each` with the state of the files of a workspace on another machine, as it was when that was asked last.
+fn tell_last(disk: &Disk<'_>, workspace: &Workspace, each: &mut dyn FnMut(&StatusAnswer<'_>)) -> Result<()> {
     let all: BTreeSet<&RelPath> = workspace.files.keys().chain(workspace.held.keys()).collect();
     for path in all {
+        let overlay = disk.read(Side::Overlay, path)?.ok().flatten().map(|file| file.sha256);
+        let base = workspace.files.get(path).map(|base| base.sha256);
         let (state, why) = match workspace.held.get(path) {
             Some(held) => (FileState::Held, held.why.clone()),
+            None if overlay != base => (FileState::Pulled, "the overlay has another text".to_owned()),
             None => (FileState::Clean, "when its machine was asked last".to_owned()),
         };
-        let base = workspace.files.get(path).map(|base| base.sha256);
-        each(&StatusAnswer { base, ..StatusAnswer::of(workspace, path, state, why) });
+        each(&StatusAnswer { base, overlay, ..StatusAnswer::of(workspace, path, state, why) });
     }
+    Ok(())
 }
 
 fn answer<'a>(

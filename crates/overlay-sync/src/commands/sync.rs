@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Found;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ui::Ui;
 
@@ -40,9 +41,15 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     }
     let is_whole = args.workspaces.paths.is_empty() && args.restore.is_empty();
     let mut outcome = sync_near(ui, overlay, args, is_whole)?;
+    let named = if is_whole { Vec::new() } else { args.workspaces.workspaces(ui, overlay)? };
+    let named: Vec<Digest> = named.iter().filter(|workspace| workspace.far.is_some()).map(|far| far.id).collect();
     // Nobody here waits for another machine.
-    let far = if is_whole { sync_far(overlay)? } else { None };
-    far.into_iter().for_each(|(far, _)| outcome.absorb(far));
+    if is_whole || !named.is_empty() {
+        match sync_far(overlay, (!is_whole).then_some(&named)) {
+            Ok(far) => far.into_iter().for_each(|(far, _)| outcome.absorb(far)),
+            Err(failure) => outcome.fail(failure.to_string()),
+        }
+    }
     outcome.print(ui);
     if outcome.events.is_empty() && outcome.exit() == Exit::Done {
         ui.nothing_to_do();

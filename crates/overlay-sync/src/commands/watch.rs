@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -12,6 +13,7 @@ use shopfloor_core::ui::Ui;
 use super::preview::preview;
 use crate::apply::disk_storage::Disk;
 use crate::apply::far_side::sync_far;
+use crate::apply::outcome::SyncOutcome;
 use crate::facts::overlay::Overlay;
 use crate::failure;
 use crate::store::RESERVED;
@@ -26,6 +28,8 @@ const REARM: Duration = Duration::from_millis(50);
 const RETRY: Duration = Duration::from_secs(10);
 /// Other machines are asked this often; one that does not answer as often as changes are looked for.
 const FAR: Duration = Duration::from_secs(10);
+/// This often it is looked whether they have answered.
+const LOOK: Duration = Duration::from_secs(1);
 /// Directories that cannot be watched are scanned this often.
 const POLL: Duration = Duration::from_secs(2);
 
@@ -49,9 +53,10 @@ pub fn run(ui: &Ui, overlay: &Overlay) -> Result<Exit> {
         ui,
         overlay,
         watched: WatchedDirs::new(watcher),
-        reported: Vec::new(),
+        reported: [Vec::new(), Vec::new()],
         has_failed: false,
         far_due: Instant::now(),
+        far: None,
     }
     .run(&wakes)
 }
@@ -74,11 +79,12 @@ struct WatchRun<'a> {
     ui: &'a Ui,
     overlay: &'a Overlay,
     watched: WatchedDirs,
-    /// What the last sync reported as open. It is not reported again until it changes.
-    reported: Vec<String>,
+    /// What the last sync here, and the last one of other machines, reported as open. It is not reported again until it changes.
+    reported: [Vec<String>; 2],
     has_failed: bool,
-    /// When other machines are asked again.
+    /// When other machines are asked again, and what they are being asked.
     far_due: Instant,
+    far: Option<JoinHandle<Result<Option<(SyncOutcome, bool)>>>>,
 }
 
 impl WatchRun<'_> {
@@ -150,33 +156,46 @@ impl WatchRun<'_> {
             let mut workspaces = overlay.workspaces(&[])?;
             disk.sync_workspaces(&mut workspaces)
         };
-        let scanned = scanned().and_then(|mut outcome| {
-            if self.far_due <= Instant::now() {
-                self.far_due = Instant::now() + SAFETY;
-                if let Some((far, is_all)) = sync_far(&overlay)? {
-                    self.far_due = Instant::now() + if is_all { FAR } else { SAFETY };
-                    outcome.absorb(far);
-                }
+        let scanned = scanned();
+        self.report(scanned, false);
+        let is_asked = self.far.is_some();
+        if let Some(asked) = self.far.take_if(|asked| asked.is_finished()) {
+            let far = asked.join().unwrap_or_else(|_| Err(Failure::failed("a sync of other machines was cut off")));
+            let is_all = matches!(&far, Ok(Some((_, true))));
+            self.far_due = Instant::now() + if is_all { FAR } else { SAFETY };
+            if let Some(far) = far.map(|far| far.map(|(far, _)| far)).transpose() {
+                self.report(far, true);
             }
-            Ok(outcome)
-        });
+        } else if !is_asked && self.far_due <= Instant::now() {
+            // A machine that is slow delays nothing here.
+            self.far = Some(thread::spawn(move || sync_far(&overlay, None)));
+        }
+        if self.far.is_some() {
+            self.far_due = Instant::now() + LOOK;
+        }
+    }
+
+    /// Says what a sync has done, and what is open if that is news.
+    fn report(&mut self, scanned: Result<SyncOutcome>, is_far: bool) {
+        let [near, far] = &mut self.reported;
+        let reported = if is_far { far } else { near };
         match scanned {
             Ok(mut outcome) => {
                 self.has_failed = !outcome.failures.is_empty();
-                if outcome.open == self.reported {
+                if outcome.open == *reported {
                     outcome.open.clear();
                     outcome.failures.clear();
                 } else {
-                    self.reported.clone_from(&outcome.open);
+                    reported.clone_from(&outcome.open);
                 }
                 outcome.print(self.ui);
             }
             Err(failure) => {
                 self.has_failed = true;
                 let open = vec![failure.to_string()];
-                if open != self.reported {
+                if open != *reported {
                     self.ui.warn(&failure);
-                    self.reported = open;
+                    *reported = open;
                 }
             }
         }

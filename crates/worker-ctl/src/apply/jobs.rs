@@ -13,20 +13,17 @@ use crate::worker::Worker;
 /// How long a job may wait before its program counts as queued, as in `doctor`.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long Slurm may take to note that the program of a job has ended, and that a job was cancelled.
+/// How long Slurm may take to note that the program of a job has ended, and that a job was cancelled. A site's epilog runs
+/// meanwhile.
 const NOTED: Duration = Duration::from_secs(2);
-const CANCELLED: Duration = Duration::from_secs(10);
+const CANCELLED: Duration = Duration::from_secs(60);
 
 /// How often it is asked meanwhile.
-const POLL: Duration = Duration::from_millis(250);
+const POLL: Duration = Duration::from_millis(500);
 
-/// All jobs, if a runner of the root makes some and Slurm answers.
+/// All jobs, if Slurm answers.
 pub fn all(ctx: &Context<'_>) -> Option<Vec<Job>> {
-    are_any(ctx).then(|| slurm::jobs(ctx.env).ok()).flatten()
-}
-
-fn are_any(ctx: &Context<'_>) -> bool {
-    ctx.root.config.runners.values().any(|runner| runner.slurm.is_some())
+    slurm::jobs(ctx.env).ok()
 }
 
 fn named(ctx: &Context<'_>, name: &str) -> Option<Job> {
@@ -44,8 +41,14 @@ pub fn wait_to_run(ctx: &Context<'_>, tmux: &Tmux, worker: &Worker, name: &str, 
     let mut waits = None;
     poll::holds(limit, POLL, || {
         let is_alive = tmux.pane_of(worker).is_ok_and(|pane| pane.is_some_and(|pane| pane.end.is_none()));
-        // At first Slurm has not heard of it.
-        let reason = named(ctx, name).map_or(Some("Submission".to_owned()), |job| job.waits_for().map(str::to_owned));
+        let reason = match all(ctx) {
+            None => Some("Slurm does not answer".to_owned()),
+            // At first Slurm has not heard of it.
+            Some(jobs) => jobs
+                .iter()
+                .find(|job| job.name == name)
+                .map_or(Some("Submission".to_owned()), |job| job.waits_for().map(str::to_owned)),
+        };
         waits = reason.filter(|_| is_alive);
         ctx.check_ending().is_err() || waits.is_none()
     });
@@ -63,27 +66,47 @@ pub fn end(ctx: &Context<'_>, worker: &Worker) -> Option<&'static str> {
     last?.end()
 }
 
-/// Asks the jobs of these workers to end. Returns whether there are any. Without a record, a worker may have one.
-pub fn cancel(ctx: &Context<'_>, names: &[&str], is_forced: bool) -> Result<bool> {
-    let may_have = |name: &&&str| ctx.worker(name).map_or(true, |worker| worker.program.job.is_some());
+/// The jobs of these workers that are not over. Without a record, a worker may have one if the root makes any.
+fn left(ctx: &Context<'_>, names: &[&str]) -> Result<Vec<Job>> {
+    let makes_some = ctx.root.config.runners.values().any(|runner| runner.slurm.is_some());
+    let may_have = |name: &&&str| ctx.worker(name).map_or(makes_some, |worker| worker.program.job.is_some());
     let names: Vec<&&str> = names.iter().filter(may_have).collect();
-    if names.is_empty() || !are_any(ctx) {
-        return Ok(false);
+    if names.is_empty() {
+        return Ok(Vec::new());
     }
     let jobs = slurm::jobs(ctx.env)?;
     let own = names.iter().flat_map(|name| slurm::of_worker(&jobs, &ctx.root.path, name));
-    let left: Vec<&Job> = own.filter(|job| !job.is_over()).collect();
-    slurm::cancel(ctx.env, &left, is_forced)?;
-    Ok(!left.is_empty())
+    Ok(own.filter(|job| !job.is_over()).cloned().collect())
+}
+
+/// Asks the jobs of these workers to end.
+pub fn cancel(ctx: &Context<'_>, names: &[&str], is_forced: bool) -> Result<()> {
+    slurm::cancel(ctx.env, &left(ctx, names)?.iter().collect::<Vec<_>>(), is_forced)
 }
 
 /// Ends the jobs of these workers, and waits until they are over.
 pub fn end_all(ctx: &Context<'_>, names: &[&str]) -> Result<()> {
-    let is_over = poll::answer(CANCELLED, POLL, || Ok((!cancel(ctx, names, true)?).then_some(())))?;
+    let jobs = left(ctx, names)?;
+    if jobs.is_empty() {
+        return Ok(());
+    }
+    slurm::cancel(ctx.env, &jobs.iter().collect::<Vec<_>>(), true)?;
+    let is_over = poll::answer(CANCELLED, POLL, || Ok(left(ctx, names)?.is_empty().then_some(())))?;
     is_over.ok_or_else(|| {
         Failure::failed(format!("the job of {} does not end", names.join(", ")))
             .hint("look with `squeue --me`; its program may still run in the worktree")
     })
+}
+
+/// The same for a command that goes on all the same where it `is_forced`.
+pub fn end_or_warn(ctx: &Context<'_>, names: &[&str], is_forced: bool) -> Result<()> {
+    match end_all(ctx, names) {
+        Err(failure) if is_forced => {
+            ctx.ui.warn(failure);
+            Ok(())
+        }
+        ended => ended,
+    }
 }
 
 /// Ends the job of a look into a runner.

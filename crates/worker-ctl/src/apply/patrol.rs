@@ -67,7 +67,7 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
                 match transition::observe(ctx, &now, &input)? {
                     Some(after) if after != now => {
                         if matches!(input, Input::Exited { .. } | Input::SessionGone) {
-                            jobs::end_all(ctx, &[&name])?;
+                            jobs::cancel(ctx, &[&name], true)?;
                         }
                         now = after;
                     }
@@ -159,7 +159,9 @@ struct Seen {
 impl Seen {
     fn read(ctx: &Context<'_>, state: &State) -> Result<Seen> {
         let (panes, trees) = (ctx.tmux()?.panes()?, ctx.trees(state)?);
-        let is_job = |worker: &Worker| worker.program.job.is_some() && worker.program.pane_id.is_some();
+        let is_alive = |worker: &Worker| matches!(worker.program.session, Session::Up | Session::Down);
+        let is_job =
+            |worker: &Worker| worker.program.job.is_some() && worker.program.pane_id.is_some() && is_alive(worker);
         let jobs = state.workers.values().any(is_job).then(|| jobs::all(ctx)).flatten();
         Ok(Seen { panes, trees, jobs })
     }
@@ -184,6 +186,11 @@ fn next_input(
 ) -> Result<Option<Input>> {
     let ctx = &ctx.of(worker)?;
     let pane = tmux::find(panes, worker);
+    let own = jobs.iter().flatten().find(|job| Some(&job.name) == worker.program.job.as_ref());
+    if own.is_some_and(Job::is_ending) {
+        // How it ended is told soon.
+        return Ok(None);
+    }
     if let Some(input) = find_end(ctx, worker, pane)? {
         return Ok(Some(input));
     }

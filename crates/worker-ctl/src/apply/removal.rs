@@ -5,7 +5,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{failed, require_plain_ref};
 use shopfloor_core::pre_remove;
 
-use crate::apply::{new_worker, publish, runner, sandbox, session, transition, trash};
+use crate::apply::{jobs, new_worker, publish, runner, sandbox, session, transition, trash};
 use crate::context::Context;
 use crate::facts::losses::Losses;
 use crate::failure;
@@ -146,10 +146,13 @@ pub fn reset(
     if !worker.tree().is_dir() {
         return Err(Failure::failed(format!("{} is missing", worker.tree().display())).hint(worker.missing_hint()));
     }
-    let is_up = worker.program.session == Session::Up;
+    let is_up = worker.program.session == Session::Up || worker.program.job_waits_for.is_some();
     if is_up {
         check_losses(ctx, worker, is_forced)?;
         session::end(ctx, std::slice::from_ref(worker), is_forced)?;
+    } else {
+        // One that nobody could end before may still run.
+        jobs::end_or_warn(ctx, &[name], is_forced)?;
     }
     // Ignored files stay in the worktree, so nothing is lost when this fails.
     let saved = trash::run_pre_remove(ctx, worker, &["overlay-sync"])?;
@@ -164,7 +167,10 @@ pub fn reset(
     kept.extend(aside);
     transition::record(ctx, name, &Input::Reset { requeue })?;
     if is_up {
-        with_kept(&kept, ctx.state()?.require(name).and_then(|worker| session::start(ctx, worker)))?;
+        match ctx.state()?.require(name).and_then(|worker| session::start(ctx, worker)) {
+            Err(failure) if failure::QUEUED.is_kind_of(&failure) => ctx.ui.note(failure.message),
+            started => drop(with_kept(&kept, started)?),
+        }
     }
     Ok(kept)
 }

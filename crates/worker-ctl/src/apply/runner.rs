@@ -43,7 +43,7 @@ pub fn wrapped(
     argv: Vec<String>,
     variables: &Variables,
 ) -> Result<(Vec<String>, Option<String>)> {
-    let Around { before, after, job } = around(ctx, worker, variables)?;
+    let Around { before, after, job } = around(ctx, worker, variables, false)?;
     Ok((worktree_spawn::wrapped(ctx, worker, [before, argv, after].concat(), variables), job))
 }
 
@@ -56,7 +56,7 @@ struct Around {
 }
 
 /// What is put around a worker's program. A program that is not there is exit 4, as is a Slurm that does not answer.
-fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables) -> Result<Around> {
+fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables, is_look: bool) -> Result<Around> {
     let Some(table) = table(ctx, worker) else { return Ok(Around::default()) };
     let (common, text) = (ctx.of(worker)?.repo.common, |path: &Path| path.to_string_lossy().into_owned());
     let tmp = layout::runner_tmp(&ctx.root.path, &worker.name);
@@ -72,6 +72,7 @@ fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables) -> Result<A
         ("git_common_dir", text(&common)),
     ];
     let job = match &table.slurm {
+        Some(_) if is_look => Some(slurm::look_name(&ctx.root.path, &worker.name)),
         Some(_) => Some(slurm::next_name(&slurm::jobs(ctx.env)?, &ctx.root.path, &worker.name)),
         None => None,
     };
@@ -111,7 +112,7 @@ pub fn look(ctx: &Context<'_>, worker: &Worker) -> Option<std::result::Result<St
     table(ctx, worker)?;
     let name = runner(ctx, worker)?;
     let run = || -> Result<std::result::Result<String, String>> {
-        let Around { before, after, job } = around(ctx, worker, &Variables::new())?;
+        let Around { before, after, job } = around(ctx, worker, &Variables::new(), true)?;
         let words: Vec<String> = before.into_iter().chain(["true".to_owned()]).chain(after).collect();
         let program = proc::find(ctx.env, &words[0]).unwrap_or_else(|| PathBuf::from(&words[0]));
         let cmd = Cmd::new(&program, ctx.env).args(words[1..].iter().cloned()).dir(worker.tree());

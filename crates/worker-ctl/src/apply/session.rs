@@ -95,7 +95,9 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     let (pane, job, is_ready) = match existing {
         Some(pane) if pane.end.is_none() => {
             // A killed command may have left the program waiting for an answer.
-            let is_ready = !is_begun(worker, &pane) && worker.program.fault != Some(Fault::NotReady);
+            // Of a job it is not known, either, whether it waits.
+            let is_known = worker.program.job.is_none() || worker.program.pane_id.as_ref() == Some(&pane.id);
+            let is_ready = !is_begun(worker, &pane) && worker.program.fault != Some(Fault::NotReady) && is_known;
             (pane, worker.program.job.clone(), is_ready)
         }
         ended => {
@@ -150,6 +152,10 @@ fn begin(
         end_panes(ctx, tmux, (&[], &|_| None), &[&worker.name], false)?;
     } else {
         jobs::end_all(ctx, &[&worker.name])?;
+    }
+    if job.is_some() {
+        // A kill may come before the next record.
+        ctx.update_worker(&worker.name, |worker| worker.program.job.clone_from(&job))?;
     }
     let log = layout::worker_log(&ctx.root.path, &worker.name);
     let pane = tmux.start_program(worker, ended, &variables, &argv, &log)?;
@@ -220,7 +226,7 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
         ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let log = layout::worker_log(&ctx.root.path, &worker.name);
     let head = end_program(ctx, worker, &pane)?;
-    jobs::end_all(ctx, &[&worker.name])?;
+    jobs::end_all(ctx, &[&worker.name]).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     transition::record(ctx, &worker.name, &Input::Restarting { head, job: job.clone() })?;
     let mut now = tmux
         .start_program(worker, Some(&pane), &variables, &argv, &log)
@@ -305,7 +311,10 @@ pub fn end(ctx: &Context<'_>, workers: &[Worker], force: bool) -> Result<()> {
 
 /// Ends the session of one worker, if the server runs.
 pub fn end_one(ctx: &Context<'_>, worker: &Worker, force: bool) -> Result<()> {
-    if ctx.tmux()?.is_running() { end(ctx, std::slice::from_ref(worker), force) } else { Ok(()) }
+    match ctx.tmux()?.is_running() {
+        true => end(ctx, std::slice::from_ref(worker), force),
+        false => jobs::end_or_warn(ctx, &[&worker.name], force),
+    }
 }
 
 /// Ends all sessions that the server lists, for when the state cannot be read. Returns their workers.
@@ -330,7 +339,7 @@ fn end_panes(
     let server = panes.first().map(|pane| pane.server);
     let pids: Vec<i32> = panes.iter().filter(|pane| pane.end.is_none()).map(|pane| pane.pid).collect();
     let find = || processes::find(ctx.env, &ctx.root.path, names, &pids, server);
-    let (mut ours, mut asked) = (find(), Ok(false));
+    let (mut ours, mut asked) = (find(), Ok(()));
     if !force {
         for pane in panes.iter().filter(|pane| pane.end.is_none()) {
             let by = match ends(&pane.worker).unwrap_or_default() {
@@ -357,11 +366,8 @@ fn end_panes(
         tmux.run(&["kill-pane", "-t", &pane.id])?;
     }
     wait_while(ctx, ours, SIGNAL_GRACE, |processes| !processes.is_empty());
-    match asked.and_then(|_| jobs::end_all(ctx, names)) {
-        Err(failure) if force => ctx.ui.warn(failure),
-        done => done?,
-    }
-    Ok(())
+    asked?;
+    jobs::end_or_warn(ctx, names, force)
 }
 
 fn signal(processes: &BTreeSet<Process>, signal: Signal) {

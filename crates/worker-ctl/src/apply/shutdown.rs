@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::ui::printable;
 
-use crate::apply::{session, transition};
+use crate::apply::{jobs, session, transition};
 use crate::context::Context;
 use crate::plan::machine::Input;
 use crate::store;
@@ -27,7 +27,9 @@ pub fn end_all(ctx: &Context<'_>, is_forced: bool) -> Result<()> {
             session::end(ctx, &workers, is_forced)
         }
         false => {
-            workers.iter().try_for_each(|worker| transition::record(ctx, &worker.name, &Input::SessionGone).map(drop))
+            let gone = |worker: &Worker| transition::record(ctx, &worker.name, &Input::SessionGone).map(drop);
+            let names: Vec<&str> = workers.iter().map(|worker| worker.name.as_str()).collect();
+            workers.iter().try_for_each(gone).and_then(|()| jobs::end_or_warn(ctx, &names, is_forced))
         }
     };
     ended.and(tmux.kill())

@@ -169,7 +169,9 @@ fn finish(ctx: &Context<'_>, host: &Host) -> Result<Exit> {
         ctx.ui.note(format!("if {agent} is not logged in there: `worker-ctl host login {name} {agent}`"));
     }
     let place = shell_word(Path::new(&format!("{}:{}", table.ssh, table.root)));
-    ctx.ui.note(format!("files that git ignores go there by `overlay-sync attach --ssh {place}`"));
+    if !table.ssh.contains("://") {
+        ctx.ui.note(format!("files that git ignores go there by `overlay-sync attach --ssh {place}`"));
+    }
     match ctx.ui.is_json() {
         true => ctx.ui.json(&json!({ "host": name, "ssh": table.ssh, "root": table.root, "source": table.source })),
         false => ctx.ui.line(name),

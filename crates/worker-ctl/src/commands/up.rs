@@ -73,6 +73,10 @@ fn start_these(ctx: &Context<'_>, names: &[String], resumes: bool) -> Result<Exi
     let done: Vec<String> = down(&state, names).iter().map(|name| format!("up {name}")).collect();
     let then = |name: &str| if resumes { go_on(ctx, name, false).map(drop) } else { Ok(()) };
     let failures = bring_up(ctx, names, &then, &|_| ());
+    let state = ctx.state()?;
+    let waits = |name: &&String| state.workers.get(*name).is_some_and(|worker| worker.status() == "queued");
+    let queued: Vec<String> = names.iter().filter(waits).map(|name| format!("up {name}")).collect();
+    let done: Vec<String> = done.into_iter().filter(|line| !queued.contains(line)).collect();
     commands::print_started(ctx, names, &done, failures)
 }
 
@@ -124,8 +128,9 @@ fn are_started(ctx: &Context<'_>) -> Result<bool> {
     let is_up = |worker: &Worker| {
         worker.program.session == Session::Up && tmux::find(&panes, worker).is_some_and(|pane| pane.end.is_none())
     };
-    let is_settled =
-        |worker: &Worker| is_up(worker) || worker.program.fault.is_some() || worker.program.dead_pane.is_some();
+    let is_settled = |worker: &Worker| {
+        is_up(worker) || ["error", "queued"].contains(&worker.status()) || worker.program.dead_pane.is_some()
+    };
     let are_made = ctx.root.config.workers.keys().all(|name| state.workers.contains_key(name));
     Ok(are_made && state.workers.values().all(is_settled))
 }

@@ -72,7 +72,7 @@ const PASTE_MARKS: [&str; 2] = ["\u{1b}[200~", "\u{1b}[201~"];
 
 /// Whether a failed delivery left everything as it was.
 pub fn is_nothing_typed(failure: &Failure) -> bool {
-    failure::NOT_DELIVERED.is_kind_of(failure) || failure::OCCUPIED.is_kind_of(failure)
+    [failure::NOT_DELIVERED, failure::OCCUPIED, failure::QUEUED].iter().any(|kind| kind.is_kind_of(failure))
 }
 
 /// Exit 1 while a person types into a pane. Our text and our Enter would end up in their line.

@@ -62,6 +62,23 @@ fn files_reach_other_machines_and_come_back_merged() {
     assert_eq!(s.app.overlay(&["status", "--json"]).exit(0).any_err().json_lines().len(), 2 * 3 + 1);
     s.app.overlay(&["check"]).exit(0).any_err();
     s.app.overlay(&["doctor"]).exit(0).any_err().out_has(&place(&big));
+    // What another machine has not got yet is known here, and one can be named.
+    s.put(CLAUDE, &allow("\"ls\", \"big\", \"small\", \"here\", \"more\""));
+    s.app.overlay(&["check"]).exit(1).any_err().out_has("pulled").out_has(&place(&big));
+    s.app.overlay(&["sync", &place(&big)]).exit(0).any_out().any_err();
+    assert!(big_x.read(CLAUDE).contains("more") && !small_app.read(CLAUDE).contains("more"));
+    s.app.overlay(&["sync"]).exit(0).any_out().any_err();
+    // A preview asks nobody.
+    s.app.overlay(&["-n", "drop", CLAUDE, "permissions.allow.more"]).exit(0).any_out().any_err();
+    // Up to 4 MB travel, and what is larger stops nothing.
+    s.put("two.jsonl", &format!("{{\"a\": \"{}\"}}\n", "x".repeat(2 << 20)));
+    s.put("five.jsonl", &format!("{{\"a\": \"{}\"}}\n", "x".repeat(5 << 20)));
+    // What only its owner can read is private, whatever its name.
+    s.put(".data/token", "1\n");
+    s.w.at(s.overlay("")).sh("chmod 644 *.jsonl; chmod 600 .data/token").exit(0);
+    s.app.overlay(&["sync"]).exit(0).any_out().err_has("five.jsonl stays untouched");
+    assert!(big_x.has("two.jsonl") && small_app.has("two.jsonl") && !big_x.has("five.jsonl"));
+    assert!(big_x.has(".data/token") && !small_app.has(".data/token"));
     // Once it is detached, it is left alone.
     s.app.overlay(&["detach", &place(&big)]).exit(0).any_out().any_err();
     s.a.write(".env", "TOKEN=2\n");
@@ -107,14 +124,18 @@ fn what_starts_programs_waits_for_a_person_on_its_way_from_a_machine() {
         return;
     }
     // Even where nothing waits here.
-    configure(&w, "[overlay-sync]\nreview = []\n[overlay-sync.path.\"secret.jsonl\"]\nremote = false\n");
+    configure(&w, "[overlay-sync]\nreview = []\n");
     let (s, big) = (scene(&w), Machine::new(&w, "big"));
+    // A repository can keep a file here, unapproved too, and sends none away.
+    let tables = "[overlay-sync.path.\"secret.jsonl\"]\nremote = false\n[overlay-sync.path.\".env\"]\nremote = true\n";
+    s.app.commit(".shopfloor/config.toml", tables);
+    s.put(".env", "TOKEN=1\n");
     let (_, x) = there(&s, &big);
     s.put(CLAUDE, &allow("\"ls\""));
     s.put("secret.jsonl", "{}\n");
     s.attach();
     s.app.overlay(&["attach", "--ssh", &place(&big)]).exit(0).any_out().any_err();
-    assert!(x.has(CLAUDE) && !x.has("secret.jsonl"));
+    assert!(x.has(CLAUDE) && !x.has("secret.jsonl") && !x.has(".env"));
     let hooked = "{\"permissions\": {\"allow\": [\"ls\", \"cat\"]}, \"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"evil\"}]}]}}\n";
     x.write(CLAUDE, hooked);
     // The gate of that machine lets it pass there, since its person has said so.
@@ -143,6 +164,8 @@ fn a_machine_that_is_away_or_lies_stops_nobody() {
     s.app.overlay(&["attach", "--ssh", "big:nothing"]).exit(4).err_has("nothing");
     assert_eq!(s.app.overlay(&["status", "--json"]).exit(0).any_err().stdout, "");
     s.attach();
+    // An attach that was cut off after it had made the overlay there is made good by the next one.
+    say(&big, "mkdir -p .local/share/shopfloor/overlays/app");
     s.app.overlay(&["attach", "--ssh", &place(&big)]).exit(0).any_out().any_err();
     assert_eq!(x.read(SETTINGS), "{\"a\": 1}\n");
     big.vanish();
@@ -175,7 +198,7 @@ fn a_machine_that_is_away_or_lies_stops_nobody() {
     ];
     for (body, said) in lies {
         big.program("overlay-sync", &body);
-        let status = if said == "does not travel" { 4 } else { 1 };
+        let status = if said == "does not travel" { 0 } else { 1 };
         s.app.overlay(&["sync"]).exit(status).any_out().err_has(said);
         assert_eq!(
             (s.text(SETTINGS), s.a.read(SETTINGS), s.b.read(SETTINGS)),

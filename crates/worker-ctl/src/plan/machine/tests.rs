@@ -154,7 +154,7 @@ fn table() -> Vec<String> {
 }
 
 /// The columns are idle, working, needs_review, rejected, and rebasing from each of the last three.
-const TABLE: [&str; 44] = [
+const TABLE: [&str; 45] = [
     "start          working+deliver refused refused refused refused refused refused",
     "sent           - - - - - - -",
     "typing         - - - - - - -",
@@ -174,6 +174,7 @@ const TABLE: [&str; 44] = [
     "session_begun  - - - - - - -",
     "session_up     - - - - - - -",
     "exited         - - - - - - -",
+    "queued         - - - - - - -",
     "exited         - - - - - - -",
     "session_gone   - - - - - - -",
     "fault          - - - - - - -",
@@ -234,7 +235,7 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
             }
         }
     }
-    assert_eq!(walked, 7 * 4 * 4 * 3 * 44);
+    assert_eq!(walked, 7 * 4 * 4 * 3 * 45);
 }
 
 /// With and without a fault and a review, and each with a usage limit or with a task of the queue that is on its way.
@@ -253,6 +254,20 @@ fn special_worker(mut worker: Worker, special: &str) -> Worker {
         _ => {}
     }
     worker
+}
+
+#[test]
+fn nothing_is_typed_to_a_program_whose_job_waits_and_its_end_ends_that() {
+    let mut before = worker(&Task::NeedsReview, Session::Up, true, false);
+    before = apply(&before, &Input::Queued { reason: Some("Resources".into()) }, 5).unwrap().0;
+    assert_eq!((before.status(), &before.program.fault), ("queued", &None));
+    for input in inputs().iter().filter(|input| !input.is_forced()) {
+        assert_eq!(apply(&before, input, 5).unwrap_err().kind, "queued", "{input:?}");
+    }
+    assert!(apply(&before, &Input::Message { force: true }, 5).is_ok());
+    let exited = Input::Exited { pane: "%1".into(), end: Session::Code(1), is_ok: false, job: Some("cancelled") };
+    let after = apply(&before, &exited, 5).unwrap().0;
+    assert_eq!((after.status(), after.program.fault), ("error", Some(Fault::Job("cancelled".into()))));
 }
 
 #[test]
