@@ -1,6 +1,7 @@
 //! The overlay of another machine as a workspace of this one: what its `serve` is asked over ssh, in JSON Lines, and what it
 //! has answered. Nothing that it says is believed but the bytes of texts.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use crate::far_place::FarPlace;
 use crate::storage::ReadFile;
 use crate::store::RESERVED;
 use crate::tool::TOOL;
+use crate::workspace::Workspace;
 
 /// The version of the protocol, which the first line of `serve` names.
 pub const PROTOCOL: u32 = 1;
@@ -184,6 +186,9 @@ pub struct FarView {
     /// It has not answered, and is not asked again.
     is_lost: bool,
 }
+
+/// What machines have, by workspace, each with the workspace as it was when that was asked.
+pub type FarViews = BTreeMap<Digest, (Workspace, RefCell<FarView>)>;
 
 /// Lines about what is open on a machine, as a person here reads them.
 pub fn there(place: &FarPlace, lines: Vec<String>) -> impl Iterator<Item = String> {

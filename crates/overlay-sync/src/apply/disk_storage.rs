@@ -13,13 +13,13 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 
-use super::far_side::FarViews;
 use super::late_writes;
 use super::merge_command::{self, CommandAnswer};
 use crate::conflict::ConflictRecord;
 use crate::facts::fingerprint::{Fingerprint, OverlayStats};
 use crate::facts::ignored::GitAnswers;
 use crate::facts::overlay::Overlay;
+use crate::far::FarViews;
 use crate::include_patterns::DeclaredFiles;
 use crate::merge::MergeInput;
 use crate::storage::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};

@@ -11,7 +11,7 @@ use shopfloor_core::proc;
 use super::disk_storage::Disk;
 use super::outcome::SyncOutcome;
 use crate::facts::overlay::Overlay;
-use crate::far::{FarMachine, FarView, LARGEST, Request, there};
+use crate::far::{FarMachine, FarView, FarViews, LARGEST, Request, there};
 use crate::storage::{Ground, LeftAlone, Lookup, ReadFile};
 use crate::workspace::Workspace;
 
@@ -21,8 +21,13 @@ pub fn machine(overlay: &Overlay, workspace: &Workspace) -> Option<FarMachine> {
     workspace.far.clone().map(|place| FarMachine { env, place, dir })
 }
 
-/// What machines have, by workspace, each with the workspace as it was when that was asked.
-pub type FarViews = BTreeMap<Digest, (Workspace, RefCell<FarView>)>;
+/// What came of a sync of other machines.
+#[derive(Debug)]
+pub struct FarSync {
+    pub outcome: SyncOutcome,
+    /// Whether all machines have answered.
+    pub is_all: bool,
+}
 
 /// Asks the machines of these workspaces, all at once. Returns what they have, and who does not answer. Nobody holds a lock
 /// meanwhile.
@@ -51,9 +56,9 @@ pub fn reach(overlay: &Overlay, workspaces: &[Workspace]) -> Result<(FarViews, V
     Ok((views, open))
 }
 
-/// Brings the overlays of other machines in step, and with them all workspaces here: all, or those that are named. Returns
-/// also whether all machines have answered. None if there are none.
-pub fn sync_far(overlay: &Overlay, only: Option<&[Digest]>) -> Result<Option<(SyncOutcome, bool)>> {
+/// Brings the overlays of other machines in step, all or those that are named, and with them all workspaces here. None if there
+/// are none.
+pub fn sync_far(overlay: &Overlay, only: Option<&[Digest]>) -> Result<Option<FarSync>> {
     let mut far = Workspace::load_all(&overlay.store.workspaces())?;
     far.retain(|workspace| workspace.far.is_some() && only.is_none_or(|only| only.contains(&workspace.id)));
     if far.is_empty() {
@@ -87,7 +92,7 @@ pub fn sync_far(overlay: &Overlay, only: Option<&[Digest]>) -> Result<Option<(Sy
         }
     }
     unreached.into_iter().for_each(|line| outcome.note_open(line));
-    Ok(Some((outcome, is_all)))
+    Ok(Some(FarSync { outcome, is_all }))
 }
 
 impl Disk<'_> {

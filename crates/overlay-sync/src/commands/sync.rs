@@ -46,7 +46,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     // Nobody here waits for another machine.
     if is_whole || !named.is_empty() {
         match sync_far(overlay, (!is_whole).then_some(&named)) {
-            Ok(far) => far.into_iter().for_each(|(far, _)| outcome.absorb(far)),
+            Ok(far) => far.into_iter().for_each(|far| outcome.absorb(far.outcome)),
             Err(failure) => outcome.fail(failure.to_string()),
         }
     }

@@ -12,7 +12,7 @@ use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
 use crate::apply::disk_storage::Disk;
-use crate::apply::far_side::sync_far;
+use crate::apply::far_side::{FarSync, sync_far};
 use crate::apply::outcome::SyncOutcome;
 use crate::facts::overlay::Overlay;
 use crate::failure;
@@ -84,7 +84,7 @@ struct WatchRun<'a> {
     has_failed: bool,
     /// When other machines are asked again, and what they are being asked.
     far_due: Instant,
-    far: Option<JoinHandle<Result<Option<(SyncOutcome, bool)>>>>,
+    far: Option<JoinHandle<Result<Option<FarSync>>>>,
 }
 
 impl WatchRun<'_> {
@@ -161,9 +161,9 @@ impl WatchRun<'_> {
         let is_asked = self.far.is_some();
         if let Some(asked) = self.far.take_if(|asked| asked.is_finished()) {
             let far = asked.join().unwrap_or_else(|_| Err(Failure::failed("a sync of other machines was cut off")));
-            let is_all = matches!(&far, Ok(Some((_, true))));
+            let is_all = matches!(&far, Ok(Some(FarSync { is_all: true, .. })));
             self.far_due = Instant::now() + if is_all { FAR } else { SAFETY };
-            if let Some(far) = far.map(|far| far.map(|(far, _)| far)).transpose() {
+            if let Some(far) = far.map(|far| far.map(|far| far.outcome)).transpose() {
                 self.report(far, true);
             }
         } else if !is_asked && self.far_due <= Instant::now() {
