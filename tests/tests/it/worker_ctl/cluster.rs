@@ -2,7 +2,7 @@
 
 use crate::support::cluster::{Cluster, clustered, needs_slurm};
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, configure, kill_agent, refused, work};
+use crate::support::worker::{Staying, configure, kill_agent, refused, tmux, work};
 use crate::support::world::{World, wait_for};
 
 /// Looks after sessions until a worker's program has ended over what happened to its job.
@@ -90,8 +90,20 @@ fn a_job_that_waits_is_queued_and_gets_nothing_typed() {
     floor.ctl(&["wait", "adam", "--for", "queued"]).exit(0).any_out();
     floor.ctl(&["doctor"]).any_status().any_err().out_has("cluster is queued for adam");
     assert_eq!(cluster.jobs("-adam-").iter().filter(|state| *state == "PENDING").count(), 1);
+    // A reset ends what waits, too, and asks for a new one.
+    floor.ctl(&["reset", "adam"]).exit(0).any_out().err_has("the job of adam waits");
+    assert_eq!(
+        cluster.jobs("-adam-"),
+        ["CANCELLED", "CANCELLED", "PENDING"],
+        "the first, the look of doctor, the new one"
+    );
+    // Without its terminal a job that waits would start one day, and nobody would know.
+    let _ = tmux(&floor, &["kill-server"]);
+    wait_for(|| floor.ctl(&["down"]).exits_with(0));
+    assert!(!cluster.jobs("-adam-").iter().any(|state| state == "PENDING"));
+    floor.ctl(&["up", "adam"]).exit(0).any_out().any_err();
     // One that is ended while it waits says so too.
-    cluster.run("scancel", &[&cluster.newest("-adam-1")]);
+    cluster.run("scancel", &[&cluster.newest("-adam-")]);
     ended(&floor, "adam", "cancelled");
     // An `up` that stays gives it the task that was kept, once its job runs.
     floor.ctl(&["up", "adam"]).exit(0).any_out().any_err();
