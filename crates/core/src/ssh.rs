@@ -16,6 +16,10 @@ use crate::text::{printable, shell_word};
 /// How many bytes of an answer are read.
 const MOST: usize = 16 << 20;
 
+/// How much of what ssh says is shown.
+const MOST_LINES: usize = 20;
+const LONGEST_LINE: usize = 400;
+
 /// How long a command there may take. A line that is dead is noticed much earlier.
 pub const LONG: Duration = Duration::from_secs(900);
 
@@ -152,7 +156,10 @@ impl Ssh<'_> {
     pub fn run(&self, words: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Output> {
         match self.bounded(self.cmd(words, input)?, limit)? {
             Some(output) if output.status.code() == 255 => {
-                let said = String::from_utf8_lossy(&output.stderr).lines().map(printable).collect::<Vec<_>>();
+                // Whoever answers there can say anything.
+                let said = String::from_utf8_lossy(&output.stderr);
+                let short = |line: &str| printable(&line.chars().take(LONGEST_LINE).collect::<String>());
+                let said = said.lines().take(MOST_LINES).map(short).collect::<Vec<_>>();
                 Err(match said.iter().any(|line| REFUSALS.iter().any(|refusal| line.contains(refusal))) {
                     true => self.failure(SSH_REFUSED, "ssh does not let you in to", said),
                     false => self.failure(UNREACHABLE, "there is no answer from", said),

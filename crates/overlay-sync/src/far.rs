@@ -89,9 +89,9 @@ impl FarFile {
         (bytes.len() as u64 <= LARGEST).then(|| ReadFile::new(bytes, self.mode()))
     }
 
-    /// Its permissions. Nobody else may write what arrives here.
+    /// Its permissions. Its owner can read and write what arrives here, and nobody else can write it.
     pub fn mode(&self) -> u32 {
-        self.mode & 0o755
+        self.mode & 0o755 | 0o600
     }
 }
 
@@ -139,10 +139,11 @@ impl FarMachine {
             0 => Ok(ended.stdout),
             code => {
                 let said = String::from_utf8_lossy(&ended.stderr);
-                let said = said.lines().take(5).map(|line| format!("  {}", printable(line)));
+                let short = |line: &str| line.chars().take(LONGEST_LINE).collect::<String>();
+                let said = said.lines().take(5).map(|line| format!("  {}", printable(&short(line))));
                 Err(Failure::failed(format!("{TOOL} on {} ended with {code}", printable(dest)))
                     .details(said)
-                    .hint(format!("see whether it works there: `ssh {} {TOOL} --version`", printable(dest))))
+                    .hint(format!("log in there, and look with `{TOOL} -C {} status`", printable(path))))
             }
         }
     }
@@ -194,7 +195,9 @@ pub type FarViews = BTreeMap<Digest, (Workspace, RefCell<FarView>)>;
 pub fn there(place: &FarPlace, lines: Vec<String>) -> impl Iterator<Item = String> {
     let name = place.name();
     let short = |line: String| line.chars().take(LONGEST_LINE).collect::<String>();
-    lines.into_iter().take(MOST_LINES).map(move |line| format!("on {name}: {}", printable(&short(line))))
+    let more = lines.len().checked_sub(MOST_LINES + 1).map(|more| format!("and {} more", more + 1));
+    let lines = lines.into_iter().take(MOST_LINES).chain(more);
+    lines.map(move |line| format!("on {name}: {}", printable(&short(line))))
 }
 
 impl FarView {
@@ -205,6 +208,9 @@ impl FarView {
         is_wanted: &dyn Fn(&RelPath) -> bool,
     ) -> Result<FarView> {
         let (start, list) = (Instant::now(), machine.ask(&[Request::List])?.into_iter().next().unwrap_or_default());
+        if !list.done {
+            return Err(Failure::failed(format!("{TOOL} on {} names no files", printable(&machine.place.dest))));
+        }
         let open = there(&machine.place, list.open).collect();
         let (files, texts) = (BTreeMap::new(), BTreeMap::new());
         let mut view = FarView { machine, files, texts, open, has_written: false, is_lost: false };
@@ -216,7 +222,8 @@ impl FarView {
                 first.is_some_and(|first| first.as_os_str().eq_ignore_ascii_case(RESERVED))
             };
             match RelPath::parse(&file.path) {
-                Ok(path) if !file.path.chars().any(char::is_control) && !is_ours(&path) => {
+                // What cannot be seen in a name is there to deceive.
+                Ok(path) if printable(&file.path) == file.path && !is_ours(&path) => {
                     view.files.insert(path, file);
                 }
                 Ok(_) | Err(_) => nameless.push(format!("a file there has no name for us: {}", file.path)),
@@ -274,7 +281,7 @@ impl FarView {
             None => drop(self.files.remove(path)),
             Some(mut file) => {
                 if let Some(read) = file.read() {
-                    file.sha256 = read.sha256;
+                    (file.sha256, file.size) = (read.sha256, read.bytes.len() as u64);
                     self.texts.insert(path.clone(), read);
                 }
                 file.data = None;

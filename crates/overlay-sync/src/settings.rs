@@ -98,7 +98,8 @@ const NEVER_TAKEN: &str = "node_modules,target,dist,build,out,.venv,venv,__pycac
 const DEFAULT_REVIEW: &str = "hooks,mcpServers";
 
 /// The names of files that look private.
-const PRIVATE: &str = ".env* .sweatshop-env* *.env *.pem *.key *.p12 *.pfx id_*";
+const PRIVATE: &str =
+    ".env* .sweatshop-env* *.env *.pem *.key *.p12 *.pfx id_* .npmrc .netrc .pypirc .dev.vars credentials*";
 
 /// Whether the name of a file looks private.
 pub fn looks_private(path: &RelPath) -> bool {
@@ -302,8 +303,9 @@ impl Settings {
     /// Whether a file travels to another machine and back: as the last table says that does, else if it does not look
     /// private, by its name or by the mode that it has here, or the person has agreed to that.
     pub fn travels(&self, path: &RelPath, mode: Option<u32>, takes_private: bool) -> bool {
-        let tables = self.per_path.iter().filter(|rule| rule.glob.matches(path.as_path()));
-        let said = tables.filter_map(|rule| rule.travels).next_back();
+        // What is said of a directory holds below it.
+        let is_meant = |rule: &&PathRule| path.as_path().ancestors().any(|part| rule.glob.matches(part));
+        let said = self.per_path.iter().filter(is_meant).filter_map(|rule| rule.travels).next_back();
         let is_private = looks_private(path) || mode.is_some_and(|mode| mode & 0o077 == 0);
         said.unwrap_or(takes_private || !is_private)
     }

@@ -251,7 +251,7 @@ impl Ground for Disk<'_> {
 
     fn declared(&self, workspace: &Workspace) -> Result<DeclaredFiles> {
         if workspace.far.is_some() {
-            return Ok(self.overlay.declared()?.among(self.view(workspace)?.files()));
+            return self.declared_far(workspace);
         }
         self.overlay.declared()?.files(&self.overlay.git, &workspace.root, &self.overlay.dir)
     }

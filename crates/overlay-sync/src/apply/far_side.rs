@@ -12,6 +12,7 @@ use super::disk_storage::Disk;
 use super::outcome::SyncOutcome;
 use crate::facts::overlay::Overlay;
 use crate::far::{FarMachine, FarView, FarViews, LARGEST, Request, there};
+use crate::include_patterns::DeclaredFiles;
 use crate::storage::{Ground, LeftAlone, Lookup, ReadFile};
 use crate::workspace::Workspace;
 
@@ -57,8 +58,8 @@ pub fn reach(overlay: &Overlay, workspaces: &[Workspace]) -> Result<(FarViews, V
 }
 
 /// Brings the overlays of other machines in step, all or those that are named, and with them all workspaces here. None if there
-/// are none.
-pub fn sync_far(overlay: &Overlay, only: Option<&[Digest]>) -> Result<Option<FarSync>> {
+/// are none. Of those that are `refilled`, files that are gone there come back.
+pub fn sync_far(overlay: &Overlay, only: Option<&[Digest]>, refilled: &[Digest]) -> Result<Option<FarSync>> {
     let mut far = Workspace::load_all(&overlay.store.workspaces())?;
     far.retain(|workspace| workspace.far.is_some() && only.is_none_or(|only| only.contains(&workspace.id)));
     if far.is_empty() {
@@ -71,6 +72,9 @@ pub fn sync_far(overlay: &Overlay, only: Option<&[Digest]>) -> Result<Option<Far
         let mut disk = Disk::open(overlay, Some(overlay.lock()?))?;
         let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
         disk.look_at(views, &workspaces);
+        let is_meant =
+            |workspace: &&mut Workspace| refilled.contains(&workspace.id) && disk.far.contains_key(&workspace.id);
+        workspaces.iter_mut().filter(is_meant).try_for_each(|workspace| disk.refill(workspace))?;
         outcome = disk.sync_workspaces(&mut workspaces)?;
         let written =
             |(id, (_, view)): (Digest, (Workspace, RefCell<FarView>))| view.borrow().has_written.then_some(id);
@@ -100,6 +104,36 @@ impl Disk<'_> {
     pub fn look_at(&mut self, views: FarViews, now: &[Workspace]) {
         self.far = views;
         self.far.retain(|_, (asked, _)| now.contains(asked));
+    }
+
+    /// The files of another machine that come into the overlay without `add`: those that git ignores here, too, and that no
+    /// workspace here has. One that is here and not in the overlay is nobody's to replace.
+    pub(super) fn declared_far(&self, workspace: &Workspace) -> Result<DeclaredFiles> {
+        let mut declared = self.overlay.declared()?.among(self.view(workspace)?.files());
+        declared.files.retain(|path| !workspace.files.contains_key(path));
+        if declared.files.is_empty() {
+            return Ok(declared);
+        }
+        let near = Workspace::load_all(&self.overlay.store.workspaces())?;
+        let near: Vec<Workspace> = near.into_iter().filter(|near| near.far.is_none() && near.root.is_dir()).collect();
+        let managed = self.overlay()?;
+        let is_here =
+            |path: &RelPath| near.iter().any(|near| near.root.join(path.as_path()).symlink_metadata().is_ok());
+        declared.files.retain(|path| managed.contains_key(path) || !is_here(path));
+        if let Some(first) = near.first().filter(|_| !declared.files.is_empty()) {
+            let shown = self.left_alone(first, &declared.files)?;
+            declared.files.retain(|path| !shown.contains_key(path));
+        }
+        Ok(declared)
+    }
+
+    /// Lets the machine of a workspace get the files again that are gone there.
+    fn refill(&self, workspace: &mut Workspace) -> Result<()> {
+        let view = self.view(workspace)?;
+        workspace.files.retain(|path, _| view.file(path).is_some());
+        workspace.deleted.retain(|path, _| view.file(path).is_some());
+        drop(view);
+        self.save(workspace)
     }
 
     /// What the machine of a workspace has.

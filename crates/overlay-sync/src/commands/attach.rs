@@ -111,7 +111,7 @@ fn attach_far(ui: &Ui, overlay: &Overlay, place: FarPlace, is_agreed: bool) -> R
     if !takes_private {
         ui.note("files that look private, such as .env, stay here; the same command with `--yes` lets them travel");
     }
-    let outcome = sync_far(overlay, None)?.map(|far| far.outcome).unwrap_or_default();
+    let outcome = sync_far(overlay, None, &[])?.map(|far| far.outcome).unwrap_or_default();
     outcome.print_with(ui, Ui::done);
     print_membership(ui, &workspace, true);
     Ok(outcome.exit())

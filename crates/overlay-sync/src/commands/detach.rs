@@ -7,6 +7,7 @@ use super::preview::preview;
 use super::workspace_args::{WorkspaceArgs, print_membership};
 use crate::apply::disk_storage::Disk;
 use crate::apply::far_side::reach;
+use crate::apply::sync::forget;
 use crate::facts::overlay::Overlay;
 use crate::storage::Side;
 use crate::workspace::Workspace;
@@ -33,7 +34,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     }
     for workspace in &workspaces {
         // Detaching it would forget what waits there.
-        if outcome.troubled.contains(&workspace.id) {
+        if outcome.troubled.contains(&workspace.id) && workspace.far.is_none() {
             ui.warn(format!("{} stays attached: something in it is held or failed", workspace.root.display()));
             continue;
         }
@@ -42,7 +43,9 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
             let name = workspace.root.display();
             ui.warn(format!("{name}: a program holds a replaced file open; what it writes from now on is not synced"));
         }
-        workspace.forget(&overlay.store.workspaces())?;
+        // Of another machine, which may never come to rest, what is held stays among the conflicts.
+        let now = Workspace::load_all(&overlay.store.workspaces())?.into_iter().find(|now| now.id == workspace.id);
+        forget(overlay, now.as_ref().unwrap_or(workspace))?;
         print_membership(ui, workspace, false);
     }
     Ok(outcome.exit())

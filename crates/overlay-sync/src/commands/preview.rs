@@ -42,6 +42,9 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<E
         Ok(!written.is_empty())
     };
     is_in_step &= !print_late(Side::Overlay, SyncRule::Pull)?;
+    for far in workspaces.iter().filter(|workspace| workspace.far.is_some()) {
+        ui.note(format!("{} is not asked for a preview", far.root.display()));
+    }
     for workspace in workspaces {
         // Another machine is not asked for that.
         if workspace.far.is_some() || !workspace.is_present()? && workspace.is_known() {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs::Found;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
@@ -40,12 +40,12 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         return preview(ui, overlay, &workspaces);
     }
     let is_whole = args.workspaces.paths.is_empty() && args.restore.is_empty();
-    let mut outcome = sync_near(ui, overlay, args, is_whole)?;
-    let named = if is_whole { Vec::new() } else { args.workspaces.workspaces(ui, overlay)? };
-    let named: Vec<Digest> = named.iter().filter(|workspace| workspace.far.is_some()).map(|far| far.id).collect();
+    let (mut outcome, synced, refilled) = sync_near(ui, overlay, args, is_whole)?;
+    let far = |all: &[Workspace]| all.iter().filter(|w| w.far.is_some()).map(|w| w.id).collect::<Vec<Digest>>();
+    let (named, refilled) = (far(&synced), far(&refilled));
     // Nobody here waits for another machine.
     if is_whole || !named.is_empty() {
-        match sync_far(overlay, (!is_whole).then_some(&named)) {
+        match sync_far(overlay, (!is_whole).then_some(&named), &refilled) {
             Ok(far) => far.into_iter().for_each(|far| outcome.absorb(far.outcome)),
             Err(failure) => outcome.fail(failure.to_string()),
         }
@@ -57,22 +57,28 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     Ok(outcome.exit())
 }
 
-/// Syncs the workspaces of this machine.
-fn sync_near(ui: &Ui, overlay: &Overlay, args: &Args, is_whole: bool) -> Result<SyncOutcome> {
+/// Syncs the workspaces of this machine. Returns also which ones were meant, and which of those are to be refilled.
+fn sync_near(
+    ui: &Ui,
+    overlay: &Overlay,
+    args: &Args,
+    is_whole: bool,
+) -> Result<(SyncOutcome, Vec<Workspace>, Vec<Workspace>)> {
     let lock = overlay.lock()?;
     // What cannot be looked at is reported when it is synced.
     if is_whole && Fingerprint::load(overlay).is_same().unwrap_or(false) {
-        return Ok(SyncOutcome::default());
+        return Ok(Default::default());
     }
     let mut workspaces = args.workspaces.workspaces(ui, overlay)?;
     let mut disk = Disk::open(overlay, Some(lock))?;
+    let mut restored = Vec::new();
     if !args.restore.is_empty() {
         let paths = WorkspaceArgs { paths: args.restore.clone(), nul: false }.read(ui, &overlay.env)?;
-        let restored = overlay.workspaces(&paths)?;
-        restore(&disk, &mut workspaces, restored)?;
+        restored = overlay.workspaces(&paths)?;
+        restore(&disk, &mut workspaces, restored.clone())?;
     }
     let _spinner = ui.spinner(&format!("syncing {} workspaces", workspaces.len()));
-    disk.sync_workspaces(&mut workspaces)
+    Ok((disk.sync_workspaces(&mut workspaces)?, workspaces, restored))
 }
 
 /// Makes the sync fill the files that are gone from these workspaces. Files that are there keep their base, so that
@@ -86,8 +92,7 @@ fn restore(disk: &Disk<'_>, workspaces: &mut Vec<Workspace>, restored: Vec<Works
     }
     for workspace in workspaces.iter_mut().filter(|workspace| ids.contains(&workspace.id)) {
         if workspace.far.is_some() {
-            return Err(Failure::usage(format!("{} is on another machine", workspace.root.display()))
-                .hint("restore the files in a worktree there"));
+            continue;
         }
         let here = workspace.open()?;
         let is_gone = |path: &RelPath| here.look(path).is_ok_and(|found| found == Found::Missing);

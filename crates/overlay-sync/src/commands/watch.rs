@@ -168,7 +168,7 @@ impl WatchRun<'_> {
             }
         } else if !is_asked && self.far_due <= Instant::now() {
             // A machine that is slow delays nothing here.
-            self.far = Some(thread::spawn(move || sync_far(&overlay, None)));
+            self.far = Some(thread::spawn(move || sync_far(&overlay, None, &[])));
         }
         if self.far.is_some() {
             self.far_due = Instant::now() + LOOK;

@@ -217,6 +217,47 @@ fn a_machine_that_is_away_or_lies_stops_nobody() {
 }
 
 #[test]
+fn a_machine_made_anew_is_filled_again_and_replaces_nothing_of_this_one() {
+    let w = World::new();
+    if !needs_sshd() {
+        return;
+    }
+    configure(&w, "[overlay-sync]\npaths = [\"*\"]\n");
+    let (s, big) = (scene(&w), Machine::new(&w, "big"));
+    let (_, x) = there(&s, &big);
+    s.put(SETTINGS, "{\"a\": 1}\n");
+    s.put(CLAUDE, &allow("\"ls\""));
+    s.attach();
+    s.app.overlay(&["attach", "--ssh", &place(&big)]).exit(0).any_out().any_err();
+    // A file that is too large for the overlay is here, and a small one of its name there; and others that nobody has here.
+    let large = format!("{{\"a\": \"{}\"}}\n", "x".repeat(2 << 20));
+    s.a.write("data.jsonl", &large);
+    let overlay = "cd .local/share/shopfloor/overlays/app";
+    say(
+        &big,
+        &format!(
+            "{overlay} && echo '{{}}' > data.jsonl && echo x > .gitignore && echo x > shown.txt && echo 7 > .data/new"
+        ),
+    );
+    s.app.overlay(&["sync"]).exit(0).any_out().any_err();
+    assert_eq!(s.a.read("data.jsonl"), large);
+    assert!(!s.overlay("data.jsonl").exists() && !s.overlay(".gitignore").exists() && !s.overlay("shown.txt").exists());
+    assert_eq!(s.b.read(".data/new"), "7\n");
+    // Everything there is gone: nobody takes that for a decision about each file, and a person has it filled.
+    say(&big, &format!("{overlay} && rm -r .data .claude && cd ~- && rm -r x/.data x/.claude"));
+    s.app.overlay(&["sync"]).exit(1).any_out().err_has("sync --restore");
+    assert_eq!(s.a.read(SETTINGS), "{\"a\": 1}\n");
+    s.app.overlay(&["sync", "--restore", &place(&big)]).exit(0).any_out().any_err();
+    s.app.overlay(&["sync"]).exit(0).any_out().any_err();
+    say(&big, &format!("{overlay} && test -e {SETTINGS} && test -e {CLAUDE}"));
+    assert!(x.path.is_dir());
+    // What is held there keeps nobody from leaving it.
+    x.write(CLAUDE, "{\"hooks\": {\"Stop\": []}, \"permissions\": {\"allow\": [\"ls\"]}}\n");
+    s.app.overlay(&["detach", &place(&big)]).any_status().any_err().out_has("detached");
+    s.app.overlay(&["sync"]).exit(0).any_out().any_err();
+}
+
+#[test]
 fn five_writers_on_three_machines_lose_nothing_while_lines_are_cut() {
     let w = World::new();
     if !needs_sshd() {
