@@ -37,6 +37,9 @@ impl RunnerTable {
             () if self.slurm.is_some() && !self.command.is_empty() => {
                 refuse("has a `command` and `slurm`", "leave one of them")
             }
+            () if self.slurm.as_ref().is_some_and(|slurm| slurm.hiding_word().is_some()) => {
+                refuse("names its jobs in `extra`", "leave that out: by the names that we give, jobs are found again")
+            }
             () if self.slurm.is_none() && self.command.first().is_none_or(|word| word.is_empty() || word == AGENT) => {
                 refuse(
                     "has no `command`",

@@ -29,6 +29,12 @@ pub struct SlurmTable {
 }
 
 impl SlurmTable {
+    /// The word of `extra` by which we would not find its jobs again.
+    pub fn hiding_word(&self) -> Option<&str> {
+        let hides = |word: &&String| word.starts_with("-J") || word.starts_with("--job-name");
+        self.extra.iter().find(hides).map(String::as_str)
+    }
+
     /// The words that run what stands behind them as a job of this name. Inside of another job they ask for a new one too.
     pub fn command(&self, name: &str) -> Vec<String> {
         let own = ["env", "-u", "SLURM_JOB_ID", "-u", "SLURM_JOBID", "srun", "--quiet", "--pty", "--job-name", name];
@@ -81,7 +87,8 @@ impl Job {
 
     /// Why it waits, if it does.
     pub fn waits_for(&self) -> Option<&str> {
-        ["PENDING", "CONFIGURING", "REQUEUED"].contains(&self.state.as_str()).then_some(&self.reason)
+        let reason = if self.reason == "None" { "no reason yet" } else { &self.reason };
+        ["PENDING", "CONFIGURING", "REQUEUED"].contains(&self.state.as_str()).then_some(reason)
     }
 
     /// Whether its program has ended, and how is not noted yet.

@@ -1,6 +1,7 @@
 //! Follows the jobs of Slurm that hold workers' programs, and ends them: without its `srun` a job goes on.
 
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use shopfloor_core::error::{Failure, Result};
 
@@ -21,9 +22,25 @@ const CANCELLED: Duration = Duration::from_secs(60);
 /// How often it is asked meanwhile.
 const POLL: Duration = Duration::from_millis(500);
 
+/// How long an answer serves all who ask in this process, and for how long a Slurm that does not answer is left alone, so that
+/// it holds up nobody who needs none.
+const FRESH: Duration = Duration::from_millis(400);
+const AWAY: Duration = Duration::from_secs(30);
+
+/// The last answer, and when that came.
+static LAST: Mutex<Option<(Instant, Option<Vec<Job>>)>> = Mutex::new(None);
+
 /// All jobs, if Slurm answers.
 pub fn all(ctx: &Context<'_>) -> Option<Vec<Job>> {
-    slurm::jobs(ctx.env).ok()
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((when, jobs)) = &*last
+        && when.elapsed() < if jobs.is_some() { FRESH } else { AWAY }
+    {
+        return jobs.clone();
+    }
+    let jobs = slurm::jobs(ctx.env).ok();
+    *last = Some((Instant::now(), jobs.clone()));
+    jobs
 }
 
 fn named(ctx: &Context<'_>, name: &str) -> Option<Job> {

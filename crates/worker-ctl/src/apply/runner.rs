@@ -83,10 +83,12 @@ fn around(ctx: &Context<'_>, worker: &Worker, variables: &Variables, is_look: bo
     if !is_there {
         let name = runner(ctx, worker).unwrap_or_default();
         return Err(Failure::failed(format!("the runner {name}: {} is not there", printable(&program)))
-            .hint(format!("install it, or change `command` of [runners.{name}]")));
+            .hint(format!("install it, or change [runners.{name}]")));
     }
     if let Some(named) = &table.env {
         let kept = TERMINAL.into_iter().chain(PLACES).map(str::to_owned);
+        // Without it its commands find no cluster.
+        let kept = kept.chain(job.iter().map(|_| "SLURM_CONF".to_owned()));
         let kept = kept.chain(named.iter().cloned()).chain(variables.iter().map(|(name, _)| name.clone()));
         let shell = ["sh", "-c", ONLY, "sh"].map(str::to_owned).into_iter().chain(kept).chain(["--".to_owned()]);
         before.splice(0..0, shell);

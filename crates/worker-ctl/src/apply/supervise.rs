@@ -40,6 +40,9 @@ const POLL: Duration = Duration::from_millis(250);
 /// The interval between rounds while a text waits for a person to stop typing.
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The same while a job waits in a cluster.
+const QUEUED_INTERVAL: Duration = Duration::from_secs(5);
+
 /// What an `up` that keeps running does beside keeping the sessions up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Duties {
@@ -150,6 +153,8 @@ struct Rounds {
     is_first: bool,
     /// Whether a text waits for a person to stop typing.
     is_waiting: bool,
+    /// Whether a worker's job waits in a cluster.
+    is_queued: bool,
     bell: Bell,
     /// The usage limits that workers have hit, each with the time at which its program is told to go on, and the same on a
     /// clock that nobody sets.
@@ -161,6 +166,8 @@ impl Rounds {
     fn is_due(&mut self, ctx: &Context<'_>, shared: &Shared) -> bool {
         let interval = patrol_interval(ctx);
         let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
+        // Slurm tells nobody that a job runs.
+        let interval = if self.is_queued { interval.min(QUEUED_INTERVAL) } else { interval };
         let now = read_mtimes(ctx);
         // tmux 3.3 misses some ends, so its hook does not tell of every one. Each end counts once, whatever comes of it.
         let running = self.programs.len();
@@ -185,6 +192,7 @@ impl Rounds {
         }
         if let Ok(state) = ctx.state() {
             self.bell.look(ctx, &state, &|worker| check::is_for_nobody_yet(ctx, worker));
+            self.is_queued = state.workers.values().any(|worker| worker.program.job_waits_for.is_some());
             self.note_limits(ctx, &state);
             // A check that was void is repeated once the worktree rests.
             self.is_waiting |= state.workers.values().any(|worker| check::is_soon_due(ctx, worker));

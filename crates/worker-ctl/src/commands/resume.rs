@@ -47,7 +47,13 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let failures = bring_up(ctx, &names, &then, &|_| ());
     let mut done = locked(&done).clone();
     done.sort();
-    commands::print_started(ctx, &names, &done, failures)
+    let state = ctx.state()?;
+    let is_queued = names.iter().any(|name| state.workers.get(name).is_some_and(|now| now.status() == "queued"));
+    match commands::print_started(ctx, &names, &done, failures)? {
+        // Its program cannot be told before its job runs.
+        Exit::Done if is_queued => Ok(Exit::No),
+        exit => Ok(exit),
+    }
 }
 
 /// What would be done with a worker. What a program that must be started knows shows only then.

@@ -40,7 +40,7 @@ use crate::runner::{NONE, SANDBOX};
 use crate::store::{self, State};
 use crate::up_lock;
 use crate::work_repo::WorkRepo;
-use crate::worker::{Activity, Session, Task, Worker};
+use crate::worker::{Activity, Program, Session, Task, Worker};
 use crate::worker_notes::{Fault, Note, few};
 
 /// How often `--watch` reads the state.
@@ -87,11 +87,13 @@ impl SeenState {
         let (clashes, requests) = (last(&ctx.root.path), Requests::last(&ctx.root.path));
         let (state, hosts) = (ctx.state()?, host_status::rows(said));
         let mut seen = SeenState { state, unseen: HashSet::new(), clashes, requests, hosts };
-        let is_up = |worker: &&mut Worker| worker.program.session == Session::Up;
+        let is_up =
+            |worker: &&mut Worker| worker.program.session == Session::Up || worker.program.job_waits_for.is_some();
         let mut up = seen.state.workers.values_mut().filter(is_up).peekable();
         if up.peek().is_some() && ctx.tmux().is_ok_and(|tmux| !tmux.is_running()) {
             for worker in up {
                 worker.program.session = Session::Down;
+                worker.program.job_waits_for = None;
                 seen.unseen.insert(worker.name.clone());
             }
         }
@@ -396,9 +398,8 @@ fn checked(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
     }
 }
 
-/// A worker in the answer with `--json`, with what `changes` tells of its branch.
-fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> Value {
-    let Worker { name, branch, worktree_path, work, program, reported, .. } = worker;
+/// The word for a session, and how it has ended.
+fn ended(program: &Program) -> (&'static str, Option<Value>) {
     let (session, exit) = match program.session {
         Session::Up | Session::Down if program.job_waits_for.is_some() => ("queued", None),
         Session::Up => ("up", None),
@@ -407,6 +408,13 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
     };
     let reason = if let Some(Fault::Job(end)) = &program.fault { json!({ "reason": end }) } else { json!({}) };
     let exit = exit.map(|end| joined(json!(end), reason));
+    (session, exit)
+}
+
+/// A worker in the answer with `--json`, with what `changes` tells of its branch.
+fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> Value {
+    let Worker { name, branch, worktree_path, work, program, reported, .. } = worker;
+    let (session, exit) = ended(program);
     let first = json!({
         "v": 1,
         "name": name,
@@ -417,6 +425,8 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "session": session,
         "seen": !seen.is_unseen(worker),
         "exit": exit,
+        "job": program.job,
+        "job_waits_for": program.job_waits_for,
         "fault": program.fault.as_ref().map(Fault::to_string),
         "agent": ctx.root.agent_name(worker),
         "repo": if worker.adopted.is_some() { "own" } else { "clone" },

@@ -86,7 +86,11 @@ fn a_job_that_waits_is_queued_and_gets_nothing_typed() {
     let row = floor.status("adam");
     assert_eq!((&row["status"], &row["session"], &row["needs"]), (&"queued".into(), &"queued".into(), &().into()));
     assert_eq!(refused(&floor, &["start", "adam", "--task", "COMMIT a.txt one Add a"], 1), "queued");
-    assert_eq!(refused(&floor, &["message", "adam", "hello"], 1), "queued");
+    assert_eq!(refused(&floor, &["message", "adam", "hello", "--force"], 1), "queued");
+    floor.ctl(&["resume", "adam"]).exit(1).any_out().any_err();
+    let row = floor.status("adam");
+    assert_eq!(row["job_waits_for"], "JobHeldUser");
+    assert!(row["job"].as_str().unwrap().ends_with("-adam-1"), "{row}");
     floor.ctl(&["wait", "adam", "--for", "queued"]).exit(0).any_out();
     floor.ctl(&["doctor"]).any_status().any_err().out_has("cluster is queued for adam");
     assert_eq!(cluster.jobs("-adam-").iter().filter(|state| *state == "PENDING").count(), 1);
@@ -148,9 +152,12 @@ fn a_job_that_is_pushed_away_or_loses_its_node_says_so() {
     floor.ctl(&["up", "adam"]).exit(4).any_out().err_has("squeue failed");
     floor.ctl(&["down", "adam", "--force"]).exit(0).any_out().err_has("squeue failed");
     // What a job asks for is checked before anything runs.
-    for (from, to) in
-        [("slurm = {", "command = [\"x\"]\nslurm = {"), ("cpus = 2", "cpus = -1"), ("cpus = 2", "cpu = 2")]
-    {
+    for (from, to) in [
+        ("cpus = 2", "extra = [\"-Jx\"]"),
+        ("slurm = {", "command = [\"x\"]\nslurm = {"),
+        ("cpus = 2", "cpus = -1"),
+        ("cpus = 2", "cpu = 2"),
+    ] {
         let before = floor.root.read("config.toml");
         configure(&floor, from, to);
         assert_eq!(refused(&floor, &["status"], 2), "malformed", "{to}");

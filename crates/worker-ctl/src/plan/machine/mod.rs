@@ -187,7 +187,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
     refuse_in_doubt(worker, input)?;
     refuse_over_question(worker, input.is_forced())?;
     refuse_while_limited(worker, input, now)?;
-    refuse_while_queued(worker, input.is_forced())?;
+    refuse_while_queued(worker, input)?;
     let mut next = worker.clone();
     next.clamp(now);
     let mut step = MachineStep { before: worker, next, effects: Vec::new(), now };
@@ -375,10 +375,19 @@ pub fn refuse_while_limited(worker: &Worker, input: &Input, now: i64) -> Result<
     })
 }
 
-/// Refuses with exit 1 what would be typed to a program whose job waits, unless a person overrules this: the terminal would
-/// keep it for whatever reads it first.
-fn refuse_while_queued(worker: &Worker, is_forced: bool) -> Result<()> {
-    match worker.program.job_waits_for.as_ref().filter(|_| !is_forced) {
+/// Refuses with exit 1 what would be typed to a program whose job waits, also if a person insists: the terminal would keep it,
+/// and lose it.
+fn refuse_while_queued(worker: &Worker, input: &Input) -> Result<()> {
+    let is_text = matches!(
+        input,
+        Input::Start { .. }
+            | Input::Reject { .. }
+            | Input::Resume { .. }
+            | Input::Conflict { .. }
+            | Input::Typing { .. }
+            | Input::Message { .. }
+    );
+    match worker.program.job_waits_for.as_ref().filter(|_| is_text) {
         Some(reason) => Err(waits_in_queue(&worker.name, reason)),
         None => Ok(()),
     }

@@ -264,7 +264,7 @@ fn nothing_is_typed_to_a_program_whose_job_waits_and_its_end_ends_that() {
     for input in inputs().iter().filter(|input| !input.is_forced()) {
         assert_eq!(apply(&before, input, 5).unwrap_err().kind, "queued", "{input:?}");
     }
-    assert!(apply(&before, &Input::Message { force: true }, 5).is_ok());
+    assert_eq!(apply(&before, &Input::Message { force: true }, 5).unwrap_err().kind, "queued");
     let exited = Input::Exited { pane: "%1".into(), end: Session::Code(1), is_ok: false, job: Some("cancelled") };
     let after = apply(&before, &exited, 5).unwrap().0;
     assert_eq!((after.status(), after.program.fault), ("error", Some(Fault::Job("cancelled".into()))));
