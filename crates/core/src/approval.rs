@@ -77,7 +77,7 @@ impl Approvals {
     /// Whether `bytes` of `file` are approved for the clone with this common directory.
     pub fn status(&self, common_dir: &Path, file: &str, bytes: &[u8]) -> Result<ApprovalStatus> {
         let digest = Digest::of(bytes);
-        let approved = self.of(common_dir, file)?.any(|a| a.sha256 == digest);
+        let approved = self.has(common_dir, file, &digest)?;
         Ok(if approved { ApprovalStatus::Approved } else { ApprovalStatus::Required })
     }
 
@@ -86,9 +86,9 @@ impl Approvals {
         Ok(self.of(common_dir, file)?.filter_map(|a| a.text.clone()).next_back())
     }
 
-    /// Whether any bytes of a file are approved for this clone.
-    pub fn has_any(&self, common_dir: &Path, file: &str) -> Result<bool> {
-        Ok(self.of(common_dir, file)?.next().is_some())
+    /// Whether the bytes with this digest are approved for the clone with this common directory.
+    pub fn has(&self, common_dir: &Path, file: &str, digest: &Digest) -> Result<bool> {
+        Ok(self.of(common_dir, file)?.any(|a| a.sha256 == *digest))
     }
 
     /// How many approvals this clone has.
@@ -179,7 +179,8 @@ fn id_file(common_dir: &Path) -> PathBuf {
 /// What tells a clone from a later one at its path, if anything of it was ever approved. Nobody gains by writing another.
 fn random_id(common_dir: &Path) -> Result<Option<String>> {
     let bytes = fs::read_no_follow(&id_file(common_dir))?;
-    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    // What is no id of ours tells nothing apart.
+    Ok(bytes.and_then(|bytes| Some(Digest::parse(std::str::from_utf8(&bytes).ok()?)?.to_string())))
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<Store> {

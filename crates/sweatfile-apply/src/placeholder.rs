@@ -6,7 +6,7 @@ use shopfloor_core::text::nearest;
 
 /// The names that take a filter, and the filters.
 pub const NAMES: [&str; 4] = ["worktree", "branch", "repo", "default_branch"];
-const FILTERS: [&str; 3] = ["slug", "db", "hash"];
+pub const FILTERS: [&str; 3] = ["slug", "db", "hash"];
 
 /// The longest slug is what a part of a host's name may have, and the longest name of a database fits in all of them.
 const LONGEST_SLUG: usize = 63;
@@ -44,6 +44,34 @@ pub fn unknown_filter(text: &str) -> Option<String> {
     })
 }
 
+/// Whether a placeholder of a command stands where the shell reads its value as more than one word: the value is quoted, and
+/// within other quotes it would not be. Whoever names a branch would run code there.
+pub fn is_within_quotes(command: &str) -> bool {
+    let is_placeholder = |rest: &str| {
+        let inside = rest.split_once('}').map_or("", |(inside, _)| inside);
+        let name = inside.split('|').next().unwrap_or_default();
+        NAMES.contains(&name) || port_name(name).is_some()
+    };
+    let (mut quote, mut has_one, mut is_escaped) = (None, false, false);
+    for (at, c) in command.char_indices() {
+        match (c, quote) {
+            _ if is_escaped => is_escaped = false,
+            ('\\', None | Some('"' | '`')) => is_escaped = true,
+            ('\'' | '"' | '`', None) => quote = Some(c),
+            (_, Some(open)) if c == open => quote = None,
+            ('{', open) if is_placeholder(&command[at + 1..]) => {
+                has_one = true;
+                if open.is_some() {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    // There, and in arithmetic, the shell knows no quotes.
+    has_one && (command.contains("<<") || command.contains("$((") || quote.is_some())
+}
+
 /// The name in `port:NAME`, or the empty name of a plain `port`.
 pub fn port_name(inside: &str) -> Option<&str> {
     if inside == "port" {
@@ -56,6 +84,20 @@ pub fn port_name(inside: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_placeholder_of_a_command_stands_outside_of_quotes() {
+        for good in
+            ["echo {branch}", "x 'a' {branch|slug} \"b\"", "echo '{x}' \\' {port}", "awk '{print}'", "a{branch}b"]
+        {
+            assert!(!is_within_quotes(good), "{good}");
+        }
+        for bad in
+            ["echo 'x-{branch}'", "\"{branch}\"", "`echo {repo}`", "cat <<E\n{branch}\nE", "$(({port}))", "'{branch}"]
+        {
+            assert!(is_within_quotes(bad), "{bad}");
+        }
+    }
 
     #[test]
     fn a_filter_makes_a_value_fit_and_an_unknown_one_is_named() {

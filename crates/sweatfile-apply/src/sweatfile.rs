@@ -8,7 +8,7 @@ use shopfloor_core::text::{Position, is_like, nearest};
 use toml_edit::{Array, Document, Item, TableLike};
 
 use crate::env_variable;
-use crate::placeholder::unknown_filter;
+use crate::placeholder::{is_within_quotes, unknown_filter};
 
 /// The content of one sweatfile. `None` means absent, which inherits; an empty array clears.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -341,7 +341,9 @@ impl Parser<'_> {
                 }
                 Some(text) => {
                     if key != "git_excludes" {
-                        let why = unknown_filter(text).map(|why| format!("an item of `{key}`: {why}"));
+                        let quoted = "a placeholder stands within quotes; its value is one word without them";
+                        let why = unknown_filter(text).or(is_within_quotes(text).then(|| quoted.to_owned()));
+                        let why = why.map(|why| format!("an item of `{key}`: {why}"));
                         self.in_templates.extend(why.map(|text| Remark { at, text }));
                     }
                     if key != "git_excludes" && only_sets_state(text, index + 1 == array.len()) {

@@ -29,6 +29,8 @@ pub struct TeardownRecord {
     pub env: BTreeMap<String, String>,
     /// Its ports.
     pub ports: BTreeSet<u16>,
+    /// What was filled in for placeholders in the variables and the commands, but for what all worktrees have in common.
+    pub filled: BTreeSet<String>,
     pub steps: Vec<Step>,
 }
 
@@ -37,8 +39,9 @@ pub struct TeardownRecord {
 #[serde(deny_unknown_fields)]
 pub struct Step {
     pub command: String,
-    /// Whether the repository's sweatfile asks for it, so that it needs approval.
-    pub needs_approval: bool,
+    /// The digest of the repository's sweatfile, if that asks for it: it has to be approved still.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweatfile: Option<Digest>,
     /// It was begun, and nobody knows how it ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_begun: bool,
@@ -77,41 +80,59 @@ pub struct Teardowns {
 }
 
 impl Teardowns {
-    pub fn of(env: &Env) -> Result<Teardowns> {
-        let dir = env.state_home().ok_or_else(|| {
-            Failure::usage("there is no place for what a teardown needs: neither XDG_STATE_HOME nor HOME is set")
-                .hint("set HOME and run the command again")
-        })?;
-        Ok(Teardowns { dir: dir.join(layout::TOOL).join("teardown") })
+    /// None without a place for state.
+    pub fn of(env: &Env) -> Option<Teardowns> {
+        Some(Teardowns { dir: env.state_home()?.join(layout::TOOL).join("teardown") })
     }
 
-    /// The lock that is held while records change and while their commands run.
-    pub fn lock(&self) -> Result<Lock> {
+    /// The lock that is held while records of a repository change and while their commands run.
+    pub fn lock(&self, common_dir: &Path) -> Result<Lock> {
         fs::create_private_dir(&self.dir)?;
-        Lock::take(&self.dir.join("lock"))
+        let name = Digest::of(common_dir.as_os_str().as_encoded_bytes()).to_string();
+        Lock::take(&self.dir.join(format!("{}.lock", &name[..16])))
+    }
+
+    /// The records of all repositories, and why others cannot be read: they stop nobody else.
+    pub fn load_all(&self) -> Result<(Vec<Stored>, Vec<String>)> {
+        let (mut all, mut damaged) = (Vec::new(), Vec::new());
+        for name in fs::list(&self.dir)?.iter().filter(|name| name.to_string_lossy().ends_with(".json")) {
+            let file = self.dir.join(name);
+            let read = fs::read_no_follow(&file).and_then(|bytes| {
+                bytes.map(|bytes| layout::parse(&file, &bytes, "what it names is then not torn down")).transpose()
+            });
+            match read {
+                Ok(None) => {}
+                Ok(Some(record)) => all.push(Stored { file, record }),
+                Err(failure) => damaged.push(failure.to_string()),
+            }
+        }
+        Ok((all, damaged))
     }
 
     /// Those of a repository.
     pub fn load(&self, common_dir: &Path) -> Result<Vec<Stored>> {
-        let mut all = Vec::new();
-        for name in fs::list(&self.dir)?.iter().filter(|name| name.to_string_lossy().ends_with(".json")) {
-            let file = self.dir.join(name);
-            let Some(bytes) = fs::read_no_follow(&file)? else { continue };
-            let record: TeardownRecord = layout::parse(&file, &bytes, "what it names is then not torn down")?;
-            if record.common_dir == common_dir {
-                all.push(Stored { file, record });
-            }
-        }
+        let (mut all, _) = self.load_all()?;
+        all.retain(|stored| stored.record.common_dir == common_dir);
         Ok(all)
     }
 
-    /// Keeps the record of a living worktree in the place of the one that it had.
-    pub fn keep(&self, record: TeardownRecord) -> Result<()> {
-        let _lock = self.lock()?;
+    /// Keeps the record of a living worktree. Nothing that was to be run before is forgotten; where the set-up did not run
+    /// again (`is_old`), a known record stays as it is.
+    pub fn keep(&self, record: TeardownRecord, is_old: bool) -> Result<()> {
+        let _lock = self.lock(&record.common_dir)?;
         let same = |known: &Stored| (&known.record.git_dir, &known.record.dir_id) == (&record.git_dir, &record.dir_id);
         match self.load(&record.common_dir)?.into_iter().find(same) {
-            Some(known) if known.record == record => Ok(()),
-            Some(known) => Stored { record, ..known }.save(),
+            Some(_) if is_old => Ok(()),
+            Some(mut known) => {
+                let is_known = |step: &Step| known.record.steps.iter().any(|old| old.command == step.command);
+                let new: Vec<Step> = record.steps.into_iter().filter(|step| !is_known(step)).collect();
+                known.record.steps.extend(new);
+                known.record.filled.extend(record.filled);
+                known.record.ports.extend(record.ports);
+                known.record.env.extend(record.env);
+                (known.record.path, known.record.branch) = (record.path, record.branch);
+                known.save()
+            }
             None => {
                 Stored { file: self.dir.join(format!("{}.json", &Digest::random().to_string()[..16])), record }.save()
             }

@@ -7,7 +7,7 @@ use std::path::Path;
 use shopfloor_core::text::shell_word;
 
 use crate::layer::MergedLayers;
-use crate::placeholder::{NAMES, filtered, port_name};
+use crate::placeholder::{FILTERS, NAMES, filtered, port_name};
 use crate::sweatfile::Body;
 
 /// The values of the placeholders in one worktree.
@@ -84,6 +84,26 @@ pub fn templates(merged: &MergedLayers) -> impl Iterator<Item = &str> {
     });
     let commands = merged.setup.iter().chain(&merged.teardown).filter(|line| merged.templates.contains(*line));
     env.chain(files).chain(commands.map(String::as_str))
+}
+
+/// What is filled in for the placeholders of variables and commands, but for what all worktrees of a repository share.
+pub fn filled(merged: &MergedLayers, values: &Placeholders) -> BTreeSet<String> {
+    let env = merged.env.values().filter(|v| v.template).map(|v| v.text.as_str());
+    let commands = merged.setup.iter().chain(&merged.teardown).filter(|line| merged.templates.contains(*line));
+    let insides = |text: &str| -> Vec<String> {
+        let parts = text.split('{').skip(1).filter_map(|part| part.split_once('}'));
+        parts.map(|(inside, _)| inside.to_owned()).collect()
+    };
+    let is_own = |inside: &String| inside.starts_with("worktree") || inside.starts_with("branch");
+    let own = env.chain(commands.map(String::as_str)).flat_map(insides).filter(is_own);
+    own.map(|inside| expand(&format!("{{{inside}}}"), values)).collect()
+}
+
+/// What could be filled in for a worktree at this path, on this branch.
+pub fn values_of(path: &Path, branch: &str) -> BTreeSet<String> {
+    let both = [path.to_string_lossy().into_owned(), branch.to_owned()];
+    let filters = |value: &String| FILTERS.iter().filter_map(|filter| filtered(value, filter)).collect::<Vec<_>>();
+    both.iter().flat_map(filters).chain(both.iter().cloned()).collect()
 }
 
 /// The names of all ports that the layers use.

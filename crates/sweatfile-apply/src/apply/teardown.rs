@@ -11,6 +11,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
+use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -18,8 +19,8 @@ use shopfloor_core::ui::Ui;
 use crate::apply::setup::{REPO_ROOT, WORKTREE, record_setup};
 use crate::facts::Facts;
 use crate::failure;
-use crate::layer::{FILE, MergedLayers};
-use crate::plan::{SetupPlan, SetupRun};
+use crate::layer::{FILE, LayerName, MergedLayers};
+use crate::plan::{Plan, SetupRun};
 use crate::ports;
 use crate::teardown_record::{Step, Stored, TeardownRecord, Teardowns};
 use crate::template;
@@ -27,6 +28,9 @@ use crate::worktree::OpenWorktree;
 
 /// How long a command may take.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// What docker compose goes by, if a caller has set it.
+const COMPOSE: [&str; 3] = ["COMPOSE_PROJECT_NAME", "COMPOSE_FILE", "COMPOSE_PROFILES"];
 
 /// What came of the commands of some worktrees, one line each.
 #[derive(Debug, Default, Serialize)]
@@ -48,45 +52,65 @@ impl TornDown {
     }
 }
 
-/// Records what is to be run when this worktree goes.
-pub fn record(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts, setup: &SetupPlan) -> Result<()> {
+/// Records what is to be run when this worktree goes. Returns why that cannot be, if so.
+pub fn record(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts, plan: &Plan) -> Result<Option<String>> {
+    let (repo, setup) = (&worktree.repo, &plan.setup);
     let is_set_up = setup.commands.is_empty() || !matches!(setup.run, SetupRun::LeftOut | SetupRun::Held);
     if merged.teardown.is_empty() || !is_set_up {
-        return Ok(());
+        return Ok(None);
     }
-    let repo = &worktree.repo;
+    let Some(teardowns) = Teardowns::of(&worktree.env) else {
+        return Ok(Some("its teardown is not recorded: neither XDG_STATE_HOME nor HOME is set".into()));
+    };
+    if [&worktree.path, &repo.git_dir, &repo.home.common_dir].iter().any(|path| path.to_str().is_none()) {
+        return Ok(Some("its teardown is not recorded: its path is not UTF-8".into()));
+    }
+    let digest = plan.layers.get(&LayerName::Repo).copied();
     let steps = merged.teardown.iter().enumerate().map(|(index, line)| Step {
         command: template::command(line, merged, &facts.placeholders),
-        needs_approval: index >= merged.area_teardown,
+        sweatfile: digest.filter(|_| index >= merged.area_teardown),
         is_begun: false,
     });
-    Teardowns::of(&worktree.env)?.keep(TeardownRecord {
+    let record = TeardownRecord {
         common_dir: repo.home.common_dir.clone(),
         git_dir: repo.git_dir.clone(),
         dir_id: fs::dir_id(&repo.git_dir).unwrap_or_default(),
         path: worktree.path.clone(),
-        branch: worktree.git.branch(repo)?.unwrap_or_default(),
+        branch: worktree.git.branch(repo)?.unwrap_or_else(|| DETACHED.into()),
         env: setup.env.clone(),
         ports: facts.placeholders.ports.values().copied().collect(),
+        filled: template::filled(merged, &facts.placeholders),
         steps: steps.collect(),
         ..TeardownRecord::default()
-    })
+    };
+    teardowns.keep(record, setup.run == SetupRun::Finished)?;
+    Ok(None)
 }
 
-/// Runs what is recorded for this worktree, in it. With `strict`, the first command that fails is the last.
-pub fn of_worktree(ui: &Ui, worktree: &OpenWorktree, strict: bool) -> Result<TornDown> {
-    let teardowns = Teardowns::of(&worktree.env)?;
+/// Runs what is recorded for this worktree, in it; nothing while files that the commands use are `held`: an agent may have
+/// written them. With `strict`, the first command that fails is the last.
+pub fn of_worktree(
+    ui: &Ui,
+    worktree: &OpenWorktree,
+    held: &dyn Fn(Vec<String>) -> Result<Vec<RelPath>>,
+    strict: bool,
+) -> Result<TornDown> {
+    let (common_dir, mut done) = (&worktree.repo.home.common_dir, TornDown::default());
+    let Some(teardowns) = Teardowns::of(&worktree.env) else { return Ok(done) };
     let is_it = |stored: &Stored| stored.record.git_dir == worktree.repo.git_dir && stored.record.is_living();
-    let find =
-        || -> Result<Option<Stored>> { Ok(teardowns.load(&worktree.repo.home.common_dir)?.into_iter().find(is_it)) };
-    let mut done = TornDown::default();
-    if find()?.is_none() {
-        return Ok(done);
-    }
-    let _lock = if ui.is_dry() { None } else { Some(teardowns.lock()?) };
+    let find = || -> Result<Option<Stored>> { Ok(teardowns.load(common_dir)?.into_iter().find(is_it)) };
+    let Some(known) = find()? else { return Ok(done) };
+    let held = held(known.record.steps.iter().map(|step| step.command.clone()).collect())?;
+    let _lock = if ui.is_dry() { None } else { Some(teardowns.lock(common_dir)?) };
     if let Some(mut stored) = find()? {
+        let others = match held.first() {
+            Some(file) => Some(format!("nobody has approved {file}, which it uses")),
+            None => {
+                belongs_to_others(&stored.record, &Living::read(worktree, &teardowns, Some(&stored.record))?, false)
+            }
+        };
         let dir = worktree.path.clone();
-        run(ui, worktree, &mut stored, (&dir, None), (strict, false), &mut done)?;
+        run(ui, worktree, &mut stored, (&dir, others), (strict, false), &mut done)?;
     }
     // If the worktree stays after all, its set-up runs again.
     if !ui.is_dry() && !done.ran.is_empty() && worktree.path.is_dir() {
@@ -98,38 +122,33 @@ pub fn of_worktree(ui: &Ui, worktree: &OpenWorktree, strict: bool) -> Result<Tor
 /// Runs what is recorded for worktrees of this repository that are gone, each in an empty directory of its own that has the
 /// worktree's name. With `again` also what was begun.
 pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) -> Result<TornDown> {
-    let (teardowns, mut done) = (Teardowns::of(&worktree.env)?, TornDown::default());
-    let all = || teardowns.load(&worktree.repo.home.common_dir);
-    let gone =
-        || -> Result<Vec<Stored>> { Ok(all()?.into_iter().filter(|stored| !stored.record.is_living()).collect()) };
-    // It may have been moved, or be on a disk that is away.
-    for Stored { record, .. } in
-        all()?.iter().filter(|stored| stored.record.is_living() && !stored.record.path.is_dir())
-    {
-        let why = "git has a record of it; if it is gone for good, run `git worktree prune` first";
-        done.left.push(format!("{} ({why})", record.path.display()));
+    let (common_dir, mut done) = (&worktree.repo.home.common_dir, TornDown::default());
+    let Some(teardowns) = Teardowns::of(&worktree.env) else { return Ok(done) };
+    done.left.extend(teardowns.load_all()?.1);
+    let at = worktree.git.worktrees(&worktree.repo)?;
+    let is_moved = |record: &TeardownRecord| at.iter().any(|(_, git_dir)| *git_dir == record.git_dir);
+    for Stored { record, .. } in teardowns.load(common_dir)? {
+        if record.is_living() && !record.path.is_dir() && !is_moved(&record) {
+            let why =
+                "git has a record of it: `git worktree repair` if it was moved, `git worktree prune` if it is gone";
+            done.left.push(format!("{} ({why})", record.path.display()));
+        }
     }
+    let gone = || -> Result<Vec<Stored>> {
+        Ok(teardowns.load(common_dir)?.into_iter().filter(|stored| !stored.record.is_living()).collect())
+    };
     if gone()?.is_empty() {
         return Ok(done);
     }
-    let _lock = if ui.is_dry() { None } else { Some(teardowns.lock()?) };
-    let mut living = Vec::new();
-    for tree in worktree.git.list_worktrees(&worktree.repo.common_dir)? {
-        living.push((tree.path, tree.branch.unwrap_or_default()));
-    }
-    let mut ports = ports::of_living(&worktree.repo)?;
-    // Of workers in a clone only their records tell.
-    for Stored { record, .. } in all()?.into_iter().filter(|stored| stored.record.is_living()) {
-        living.push((record.path, record.branch));
-        ports.extend(record.ports);
-    }
+    let _lock = if ui.is_dry() { None } else { Some(teardowns.lock(common_dir)?) };
+    let living = Living::read(worktree, &teardowns, None)?;
     for mut stored in gone()? {
         // A disk that is away may bring it back.
         if !stored.record.git_dir.ancestors().skip(1).any(|dir| dir.join("HEAD").is_file()) {
             done.left.push(format!("{}: its repository is not there", stored.record.path.display()));
             continue;
         }
-        let others = belongs_to_others(&stored.record, &living, &ports);
+        let others = belongs_to_others(&stored.record, &living, true);
         let name = stored.record.path.file_name().unwrap_or_default().to_owned();
         let place = teardowns.dir.join("in").join(stored.record.dir_id.replace('@', "-"));
         let dir = place.join(name);
@@ -147,25 +166,64 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
 }
 
 /// How many worktrees that are gone wait for their teardown.
-pub fn waiting(worktree: &OpenWorktree) -> Result<usize> {
-    let all = Teardowns::of(&worktree.env)?.load(&worktree.repo.home.common_dir)?;
-    Ok(all.iter().filter(|stored| !stored.record.is_living()).count())
+pub fn waiting(worktree: &OpenWorktree) -> usize {
+    let all = Teardowns::of(&worktree.env).and_then(|all| all.load(&worktree.repo.home.common_dir).ok());
+    all.unwrap_or_default().iter().filter(|stored| !stored.record.is_living()).count()
 }
 
-/// Which worktree has by now what a worktree that is gone had: then the commands would take that away.
-fn belongs_to_others(record: &TeardownRecord, living: &[(PathBuf, String)], ports: &BTreeSet<u16>) -> Option<String> {
-    // The last part of its path is what programs such as docker compose go by.
-    let name = record.path.file_name();
-    let same = |(path, branch): &&(PathBuf, String)| {
-        path.file_name() == name || !branch.is_empty() && *branch == record.branch
-    };
-    match living.iter().find(same) {
-        Some((path, _)) => Some(format!("{} has its name or its branch now", path.display())),
-        None if record.ports.iter().any(|port| ports.contains(port)) => {
-            Some("another worktree has its port now".into())
+/// What the branch of a worktree on no branch is called.
+const DETACHED: &str = "HEAD";
+
+/// What living worktrees have: of this repository all, of others those that have a teardown.
+struct Living {
+    /// Their directories' names, as docker compose spells them.
+    names: BTreeSet<String>,
+    /// What could be filled in for placeholders.
+    values: BTreeSet<String>,
+    ports: BTreeSet<u16>,
+}
+
+impl Living {
+    fn read(worktree: &OpenWorktree, teardowns: &Teardowns, but: Option<&TeardownRecord>) -> Result<Living> {
+        let mut living = Living { names: BTreeSet::new(), values: BTreeSet::new(), ports: BTreeSet::new() };
+        for tree in worktree.git.list_worktrees(&worktree.repo.common_dir)? {
+            if but.is_none() || tree.path != worktree.path {
+                let branch = tree.branch.unwrap_or_else(|| DETACHED.into());
+                living.values.extend(template::values_of(&tree.path, &branch));
+                living.names.extend(name(&tree.path));
+            }
         }
-        None => None,
+        let is_other = |record: &TeardownRecord| but.is_none_or(|but| record.git_dir != but.git_dir);
+        for Stored { record, .. } in teardowns.load_all()?.0 {
+            if record.is_living() && is_other(&record) {
+                living.names.extend(name(&record.path));
+                living.values.extend(record.filled);
+                living.values.extend(template::values_of(&record.path, &record.branch));
+                living.ports.extend(record.ports);
+            }
+        }
+        if but.is_none() {
+            living.ports.extend(ports::of_living(&worktree.repo)?);
+        }
+        Ok(living)
     }
+}
+
+fn name(path: &Path) -> Option<String> {
+    Some(path.file_name()?.to_string_lossy().to_lowercase())
+}
+
+/// Whether another worktree has by now what this one had: then the commands would take that away. A worktree that is gone
+/// also shares the name of its directory, which is what programs such as docker compose go by.
+fn belongs_to_others(record: &TeardownRecord, living: &Living, is_gone: bool) -> Option<String> {
+    if is_gone && name(&record.path).is_some_and(|name| living.names.contains(&name)) {
+        return Some("another worktree has its name now".into());
+    }
+    if let Some(value) = record.filled.intersection(&living.values).next() {
+        return Some(format!("another worktree has `{value}` now"));
+    }
+    let port = record.ports.intersection(&living.ports).next()?;
+    Some(format!("another worktree has the port {port} now"))
 }
 
 fn run(
@@ -177,7 +235,10 @@ fn run(
     done: &mut TornDown,
 ) -> Result<()> {
     let approvals = Approvals::load(&worktree.env)?;
-    let is_approved = approvals.has_any(&worktree.repo.home.common_dir, FILE)?;
+    let is_approved = |step: &Step| -> Result<bool> {
+        let Some(digest) = &step.sweatfile else { return Ok(true) };
+        approvals.has(&worktree.repo.home.common_dir, FILE, digest)
+    };
     let all: Vec<PathBuf> = worktree.git.worktrees(&worktree.repo)?.into_iter().map(|(path, _)| path).collect();
     let env = child_env::for_worktree(&worktree.env, dir, &all);
     let name = stored.record.path.display().to_string();
@@ -188,9 +249,7 @@ fn run(
         let waits_for = match (&others, step.is_begun && !again) {
             (Some(others), _) => Some(others.clone()),
             (None, true) => Some("it was begun and cut off; `sweatfile-apply sweep --again` runs it once more".into()),
-            (None, false) if step.needs_approval && !is_approved => {
-                Some("its sweatfile is not approved any more".into())
-            }
+            (None, false) if !is_approved(&step)? => Some("its sweatfile is not approved any more".into()),
             (None, false) => None,
         };
         if let Some(why) = waits_for {
@@ -233,7 +292,9 @@ fn run_step(
     record: &TeardownRecord,
     (command, dir): (&str, &Path),
 ) -> Result<Option<String>> {
-    let mut cmd = proc::shell(env, command)?.dir(dir).without_vars(LOCAL_VARS).within(LIMIT);
+    // Else a command in an empty directory finds what is around it, or what the caller works on.
+    let mut cmd = proc::shell(env, command)?.dir(dir).without_vars(LOCAL_VARS).without_vars(&COMPOSE).within(LIMIT);
+    cmd = cmd.var("GIT_CEILING_DIRECTORIES", dir.parent().unwrap_or(dir));
     for (key, value) in &record.env {
         cmd = cmd.var(key, value);
     }

@@ -135,8 +135,14 @@ pub fn set_up(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, options: &App
         report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
     } else {
         // Before the first command that may start something.
-        let recorded = apply::teardown::record(worktree, &merged, &facts, &plan.setup);
-        failure = recorded.and_then(|()| apply::setup(ui, worktree, &plan.setup, &mut report)).err();
+        let recorded = apply::teardown::record(worktree, &merged, &facts, &plan);
+        failure = match recorded {
+            Ok(warning) => {
+                report.warnings.extend(warning);
+                apply::setup(ui, worktree, &plan.setup, &mut report).err()
+            }
+            Err(failure) => Some(failure),
+        };
     }
     Ok(Applied { report, failure, unapproved })
 }

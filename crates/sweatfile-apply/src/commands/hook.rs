@@ -9,6 +9,7 @@ use shopfloor_core::hook_subcommand::{self, HookCommand};
 use shopfloor_core::ui::Ui;
 
 use super::apply::{ApplyOptions, set_up};
+use super::remove::held;
 use crate::applied::Record;
 use crate::apply::teardown;
 use crate::env_file::{self, EnvFile, VarValue};
@@ -20,7 +21,9 @@ use crate::snapshot;
 use crate::worktree::OpenWorktree;
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, command: HookCommand) -> Result<Exit> {
-    match hook_subcommand::run_before_removal(ui, env, command, |env, git, repo| before_removal(ui, env, git, repo))? {
+    match hook_subcommand::run_before_removal(ui, env, command, |env, git, repo| {
+        before_removal(ui, env, dirs, (git, repo))
+    })? {
         Ok(done) => Ok(done),
         Err(command) => {
             hook_subcommand::run(ui, env, TOOL, command, |called| after_creation(ui, env, dirs, called.git))
@@ -31,7 +34,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, command: HookCommand) -> Resul
 fn after_creation(ui: &Ui, env: &Env, dirs: &LayerFlags, mut git: Git) -> Result<Option<Failure>> {
     let repo = git.discover()?;
     let worktree = OpenWorktree::open(env, git, repo)?;
-    match teardown::waiting(&worktree)? {
+    match teardown::waiting(&worktree) {
         0 => {}
         count => {
             ui.note(format!("worktrees that are gone and wait for their teardown: {count} (`sweatfile-apply sweep`)"))
@@ -43,11 +46,13 @@ fn after_creation(ui: &Ui, env: &Env, dirs: &LayerFlags, mut git: Git) -> Result
 }
 
 /// Runs the teardown, and keeps the variables. What fails is told, and waits for `sweep`.
-fn before_removal(ui: &Ui, env: &Env, git: Git, repo: Repo) -> Result<Vec<String>> {
+fn before_removal(ui: &Ui, env: &Env, dirs: &LayerFlags, (git, repo): (Git, Repo)) -> Result<Vec<String>> {
     let worktree = OpenWorktree::open(env, git, repo)?;
-    let torn_down = teardown::of_worktree(ui, &worktree, false)?;
+    // This may refuse the removal.
     let mut notes = keep_variables(ui, &worktree)?;
-    notes.extend(torn_down.ran.iter().map(|line| format!("torn down: {line}")));
+    let torn_down = teardown::of_worktree(ui, &worktree, &|lines| held(&worktree, dirs, lines), false)?;
+    let word = if ui.is_dry() { "would tear down" } else { "torn down" };
+    notes.extend(torn_down.ran.iter().map(|line| format!("{word}: {line}")));
     let waits = torn_down.failed.iter().chain(&torn_down.left);
     notes.extend(waits.map(|line| format!("not torn down, `sweatfile-apply sweep` tries again: {line}")));
     Ok(notes)

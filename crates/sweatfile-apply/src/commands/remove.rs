@@ -3,6 +3,7 @@
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -13,6 +14,7 @@ use crate::env_file;
 use crate::excludes;
 use crate::facts::{self, LoadOptions, SetupRequest};
 use crate::flags::LayerFlags;
+use crate::layer::MergedLayers;
 use crate::plan::removal::{self, RemovePlan};
 use crate::plan::{self, EnvOperation};
 use crate::worktree::OpenWorktree;
@@ -32,7 +34,7 @@ pub struct Args {
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     // Before the files that the commands need go.
-    let torn_down = teardown::of_worktree(ui, &worktree, args.strict)?;
+    let torn_down = teardown::of_worktree(ui, &worktree, &|lines| held(&worktree, dirs, lines), args.strict)?;
     if let Some(failure) = torn_down.failure().filter(|_| args.strict) {
         return Err(failure);
     }
@@ -65,6 +67,14 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         }
     }
     Ok(failure.map_or(Exit::Done, |f| f.exit))
+}
+
+/// The files of a worktree that these commands would use as somebody has left them, and that nobody has approved.
+pub fn held(worktree: &OpenWorktree, dirs: &LayerFlags, commands: Vec<String>) -> Result<Vec<RelPath>> {
+    let merged = facts::load_layers(&worktree.env, &worktree.repo, dirs, LoadOptions::default())?.merged()?;
+    let merged = MergedLayers { setup: commands, ..merged };
+    let facts = facts::read(worktree, &merged, SetupRequest::Again)?;
+    Ok(plan::held_files(&merged, &facts).into_iter().map(|(path, _)| path.clone()).collect())
 }
 
 /// The items that `plan` would remove.

@@ -63,10 +63,10 @@ fn a_sweep_runs_it_for_a_worktree_that_went_without_us() {
     // One of its name is set up: the same words would take that one down.
     let again = app.path.with_file_name("wt");
     app.git(&["worktree", "add", "-q", "-b", "other", "../wt"]);
-    app.apply(&["sweep"]).exit(1).out_has("has its name or its branch now");
+    app.apply(&["sweep"]).exit(1).out_has("has its name now");
     app.git(&["worktree", "remove", again.to_str().unwrap()]);
     app.git(&["worktree", "add", "-q", "../elsewhere", "wt"]);
-    app.apply(&["sweep"]).exit(1).out_has("has its name or its branch now");
+    app.apply(&["sweep"]).exit(1).out_has("has `wt` now");
     app.git(&["worktree", "remove", "../elsewhere"]);
     app.apply(&["hook", "install"]).exit(0).any_out().any_err();
     app.run("git", &["worktree", "add", "-q", "../two"]).exit(0).err_has("wait for their teardown: 1");
@@ -145,4 +145,75 @@ fn the_tools_that_remove_worktrees_run_it() {
     root.run("worker-ctl", &["nuke", "adam", "--yes"]).exit(0).any_out().err_has("torn down");
     assert_eq!(docker(&w).last().unwrap(), "adam worker-adam: compose down -v");
     app.apply(&["sweep"]).exit(0);
+}
+
+#[test]
+fn nothing_is_forgotten_and_nothing_runs_that_was_not_approved_then() {
+    let w = World::new();
+    let app = w.app();
+    app.write("stop.sh", "echo person >> ~/down\n");
+    app.commit("sweatfile", "teardown = [\"sh ./stop.sh\", \"echo repo >> ~/down\"]\n");
+    app.git(&["add", "stop.sh"]);
+    app.git(&["commit", "-qm", "stop"]);
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let (one, two, three) = (put(&app, "one"), put(&app, "two"), put(&app, "three"));
+    // What changes later changes nothing of what was set up.
+    app.write("sweatfile", "teardown = []\n");
+    one.apply(&[]).exit(3).any_out().any_err();
+    one.apply(&["remove"]).exit(0).any_out().any_err();
+    let down = || w.at(w.home("")).read("down");
+    assert_eq!(down(), "person\nrepo\n");
+    // A file that an agent has rewritten runs for nobody.
+    two.write("stop.sh", "echo agent >> ~/down\n");
+    two.git(&["commit", "-qam", "agent"]);
+    two.apply(&["remove"]).exit(0).any_err().out_has("nobody has approved stop.sh");
+    assert_eq!(down(), "person\nrepo\n");
+    // Another text that is approved after a revocation is another text.
+    app.apply(&["revoke"]).exit(0).any_out().any_err();
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    three.apply(&["remove"]).exit(0).any_err().out_has("not approved any more");
+    assert_eq!(down(), "person\nrepo\n");
+}
+
+#[test]
+fn what_another_worktree_has_by_now_is_left() {
+    let w = World::new();
+    w.area("template = true\nteardown = [\"echo {branch|slug} >> ~/down\"]\n");
+    let app = w.app();
+    let at = |name: &str, branch: &str| {
+        app.git(&["worktree", "add", "-q", "-b", branch, &format!("../{name}")]);
+        let wt = w.at(app.path.with_file_name(name));
+        wt.apply(&[]).succeeds().any_err();
+        wt
+    };
+    let (gone, same) = (at("gone", "feat/a"), at("same", "feat-a"));
+    app.git(&["worktree", "remove", "--force", gone.path.to_str().unwrap()]);
+    app.apply(&["sweep"]).exit(1).out_has("another worktree has `feat-a` now");
+    // The living one is asked, too, once it has given its branch away.
+    same.git(&["switch", "-qc", "other"]);
+    app.git(&["worktree", "add", "-q", "../third", "feat-a"]);
+    same.apply(&["remove"]).exit(0).any_err().out_has("another worktree has `feat-a` now");
+    assert!(!w.at(w.home("")).has("down"));
+    // A value within quotes would be code.
+    for line in ["echo 'x-{branch}'", "echo \\\"{branch}\\\"", "cat <<E\\n{branch}\\nE"] {
+        w.area(&format!("template = true\nteardown = [\"{line}\"]\n"));
+        app.apply(&[]).exit(2).err_has("within quotes");
+    }
+}
+
+#[test]
+fn a_damaged_record_and_a_missing_home_stop_nobody() {
+    let w = World::new();
+    w.area("setup = [\"touch set-up\"]\nteardown = [\"true\"]\n");
+    let app = w.app();
+    w.at(w.home("")).write(".local/state/shopfloor/sweatfile-apply/teardown/0.json", "{\"v\": 99}");
+    app.apply(&["hook", "install"]).exit(0).any_out().any_err();
+    app.run("git", &["worktree", "add", "-q", "../wt"]).exit(0).any_err();
+    let wt = w.at(app.path.with_file_name("wt"));
+    assert!(wt.has("set-up"));
+    app.apply(&["sweep"]).exit(1).out_has("0.json");
+    let homeless = "env -u HOME -u XDG_STATE_HOME PATH=\"$PATH\" sweatfile-apply";
+    wt.sh(&format!("{homeless} hook run pre-remove .")).exit(0).any_out().any_err();
+    app.sh(&format!("{homeless} sweep")).exit(0).any_out().any_err();
+    wt.apply(&["remove"]).exit(0).any_err().out_has("ran");
 }
