@@ -13,7 +13,7 @@ use crate::time::{self, Unit};
 /// looks them up here when it reads their tables. [`INSIDE_ELSEWHERE`] lists those that are [`Trust::Inside`]. A
 /// setting that is in neither list counts as one that needs approval. A test compares both lists with the declarations
 /// of the tools.
-pub const OPEN_ELSEWHERE: [&str; 18] = [
+pub const OPEN_ELSEWHERE: [&str; 19] = [
     "overlay-sync.enabled",
     "overlay-sync.debounce_ms",
     "overlay-sync.max_wait_ms",
@@ -23,6 +23,7 @@ pub const OPEN_ELSEWHERE: [&str; 18] = [
     "overlay-sync.paths_except",
     "overlay-sync.paths_max_bytes",
     "overlay-sync.path.policy",
+    "overlay-sync.path.remote",
     "overlay-sync.path.direction",
     "overlay-sync.path.delete",
     "overlay-sync.path.local",

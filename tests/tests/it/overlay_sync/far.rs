@@ -244,7 +244,7 @@ fn a_machine_made_anew_is_filled_again_and_replaces_nothing_of_this_one() {
     assert!(!s.overlay("data.jsonl").exists() && !s.overlay(".gitignore").exists() && !s.overlay("shown.txt").exists());
     assert_eq!(s.b.read(".data/new"), "7\n");
     // Everything there is gone: nobody takes that for a decision about each file, and a person has it filled.
-    say(&big, &format!("{overlay} && rm -r .data .claude && cd ~- && rm -r x/.data x/.claude"));
+    say(&big, &format!("({overlay} && rm -r .data .claude) && rm -r x/.data x/.claude"));
     s.app.overlay(&["sync"]).exit(1).any_out().err_has("sync --restore");
     assert_eq!(s.a.read(SETTINGS), "{\"a\": 1}\n");
     s.app.overlay(&["sync", "--restore", &place(&big)]).exit(0).any_out().any_err();
