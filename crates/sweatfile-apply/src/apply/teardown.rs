@@ -148,7 +148,9 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
             done.left.push(format!("{}: its repository is not there", stored.record.path.display()));
             continue;
         }
-        let others = belongs_to_others(&stored.record, &living, true);
+        // An agent can take away git's record of a worktree in which another one works.
+        let is_there = || stored.record.path.is_dir().then(|| "its directory is still there".to_owned());
+        let others = belongs_to_others(&stored.record, &living, true).or_else(is_there);
         let name = stored.record.path.file_name().unwrap_or_default().to_owned();
         let place = teardowns.dir.join("in").join(stored.record.dir_id.replace('@', "-"));
         let dir = place.join(name);

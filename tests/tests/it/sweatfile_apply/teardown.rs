@@ -202,6 +202,20 @@ fn what_another_worktree_has_by_now_is_left() {
 }
 
 #[test]
+fn a_worktree_whose_record_somebody_took_away_is_not_torn_down() {
+    let w = World::new();
+    w.area("teardown = [\"touch ~/down\"]\n");
+    let app = w.app();
+    let wt = put(&app, "wt");
+    std::fs::remove_dir_all(app.path.join(".git/worktrees/wt")).unwrap();
+    app.apply(&["sweep"]).exit(1).out_has("its directory is still there");
+    assert!(!w.at(w.home("")).has("down"));
+    std::fs::remove_dir_all(&wt.path).unwrap();
+    app.apply(&["sweep"]).exit(0).any_err().out_has("ran");
+    assert!(w.at(w.home("")).has("down"));
+}
+
+#[test]
 fn a_damaged_record_and_a_missing_home_stop_nobody() {
     let w = World::new();
     w.area("setup = [\"touch set-up\"]\nteardown = [\"true\"]\n");
