@@ -39,6 +39,9 @@ pub struct Record {
     pub env_pending: BTreeMap<String, String>,
     /// The command list that ran to its end.
     pub setup: Option<Digest>,
+    /// The last run of each step that has a state of its own, by its key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub steps: BTreeMap<String, StepRun>,
     /// Whether the user's own list has this record.
     #[serde(skip)]
     pub is_listed: bool,
@@ -57,6 +60,17 @@ pub struct PlacedFile {
     /// The previous content while a replacement is under way; a kill leaves either one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<Content>,
+}
+
+/// A run of a step of set-up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepRun {
+    pub name: String,
+    /// Its inputs when it began, each with what identifies its content.
+    pub inputs: BTreeMap<String, String>,
+    /// How it ended; none while it runs, and if it was cut off.
+    pub status: Option<i32>,
 }
 
 impl PlacedFile {
@@ -108,6 +122,19 @@ impl Record {
             true => written_files::write(&worktree.env, &path, text.as_bytes()),
             false => fs::replace(&path, text.as_bytes(), Some(fs::PRIVATE)),
         }
+    }
+
+    /// Changes the record of this worktree, under its lock.
+    pub fn change(worktree: &OpenWorktree, change: impl FnOnce(&mut Record)) -> Result<()> {
+        if !worktree.repo.git_dir.is_dir() {
+            // Saving a record would create the git directory of the removed worktree again.
+            return Err(Failure::failed(format!("the worktree {} was removed meanwhile", worktree.path.display())));
+        }
+        let _lock = worktree.lock()?;
+        let before = Record::load(worktree)?;
+        let mut after = before.clone();
+        change(&mut after);
+        after.save(worktree, &before)
     }
 
     /// Deletes the record of this worktree.

@@ -6,7 +6,9 @@ use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES, FlagUse};
 use shopfloor_core::config::Users;
 use shopfloor_core::hook_subcommand::HookCommand;
 
-use crate::commands::{apply, approvals, approve, check, config, doctor, env, init, remove, revoke, show, sweep};
+use crate::commands::{
+    apply, approvals, approve, check, config, convert, doctor, env, init, remove, revoke, show, sweep, wait,
+};
 use crate::flags::LayerFlags;
 
 /// Set up a git worktree from layered sweatfiles
@@ -47,18 +49,33 @@ pub enum Command {
         after_help = "Example:\n  sweatfile-apply env snapshot     # and when the work is done:\n  sweatfile-apply env review"
     )]
     Env(env::Command),
+    Wait(wait::Args),
+    #[command(hide = true)]
+    RunStep(wait::StepArgs),
     Remove(remove::Args),
     Sweep(sweep::Args),
     Doctor(doctor::Args),
     /// Set up every worktree that `git worktree add` creates
     #[command(subcommand, after_help = "Example:\n  sweatfile-apply hook install")]
     Hook(HookCommand),
+    Convert(convert::Args),
     Config(config::Args),
 }
 
 /// The subcommands that read sweatfiles.
-const READING: Users =
-    Users::Only(&["apply", "check", "show", "init", "approve", "approvals", "env", "doctor", "hook", "config"]);
+const READING: Users = Users::Only(&[
+    "apply",
+    "check",
+    "show",
+    "init",
+    "approve",
+    "approvals",
+    "env",
+    "doctor",
+    "hook",
+    "config",
+    "convert",
+]);
 
 impl CommandLine for Cli {
     fn uses() -> Vec<FlagUse> {

@@ -12,6 +12,8 @@ pub const EXISTS: FailureKind = FailureKind::new("exists", Exit::No);
 pub const CHANGED: FailureKind = FailureKind::new("changed", Exit::Failed);
 /// A setup command failed.
 pub const SETUP: FailureKind = FailureKind::new("setup", Exit::Failed);
+/// A step of set-up still runs at the time-out.
+pub const TIMEOUT: FailureKind = FailureKind::new("timeout", Exit::Timeout);
 /// A link leads out of the repository.
 pub const LEAVING_LINK: FailureKind = FailureKind::new("symlink", Exit::Bad);
 /// A teardown command failed.

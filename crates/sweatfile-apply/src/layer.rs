@@ -10,6 +10,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{self, Position};
 use toml::{Table, Value};
 
+use crate::setup_step::SetupStep;
 use crate::sweatfile::{Body, ParsedSweatfile, key_of, prefix_clashes};
 
 /// The name of every sweatfile.
@@ -68,11 +69,9 @@ pub struct MergedLayers {
     pub files: BTreeMap<RelPath, MergedFile>,
     /// The destinations that an inner layer cleared, each with that layer.
     pub cleared: BTreeMap<RelPath, LayerName>,
-    pub setup: Vec<String>,
-    /// How many setup commands, counted from the front, are the area's.
-    pub area_setup: usize,
-    /// The same for teardown.
+    pub setup: Vec<SetupStep>,
     pub teardown: Vec<String>,
+    /// How many of its commands, counted from the front, are the area's.
     pub area_teardown: usize,
     /// The commands that have placeholders.
     pub templates: BTreeSet<String>,
@@ -106,15 +105,15 @@ pub fn merge<'a>(layers: impl Iterator<Item = &'a Layer>) -> MergedLayers {
         let Some(text) = &layer.text else { continue };
         let sweatfile = &text.parsed.sweatfile;
         append(&mut merged.git_excludes, &sweatfile.git_excludes);
-        append(&mut merged.setup, &sweatfile.setup);
-        if layer.name == LayerName::Area || merged.setup.is_empty() {
-            merged.area_setup = merged.setup.len();
-        }
+        let is_area = layer.name == LayerName::Area;
+        let of_layer = |step: &SetupStep| SetupStep { is_area, ..step.clone() };
+        append(&mut merged.setup, &sweatfile.setup.as_ref().map(|steps| steps.iter().map(of_layer).collect()));
         append(&mut merged.teardown, &sweatfile.teardown);
-        if layer.name == LayerName::Area || merged.teardown.is_empty() {
+        if is_area || merged.teardown.is_empty() {
             merged.area_teardown = merged.teardown.len();
         }
-        let commands = sweatfile.setup.iter().chain(&sweatfile.teardown).flatten();
+        let setup = sweatfile.setup.iter().flatten().map(|step| &step.run);
+        let commands = setup.chain(sweatfile.teardown.iter().flatten());
         merged.templates.extend(commands.filter(|_| sweatfile.template).cloned());
         for (key, value) in &sweatfile.env {
             if value.is_empty() {
@@ -146,7 +145,7 @@ pub fn merge<'a>(layers: impl Iterator<Item = &'a Layer>) -> MergedLayers {
     merged
 }
 
-fn append(inherited: &mut Vec<String>, own: &Option<Vec<String>>) {
+fn append<T: Clone>(inherited: &mut Vec<T>, own: &Option<Vec<T>>) {
     match own {
         None => {}
         Some(own) if own.is_empty() => inherited.clear(),
@@ -155,9 +154,10 @@ fn append(inherited: &mut Vec<String>, own: &Option<Vec<String>>) {
 }
 
 impl MergedLayers {
-    /// A digest that identifies the list of setup commands.
+    /// A digest that identifies the list of setup commands, without those that have a state of their own.
     pub fn setup_digest(&self) -> Digest {
-        Digest::of(serde_json::to_string(&self.setup).unwrap_or_default().as_bytes())
+        let list: Vec<&String> = self.setup.iter().filter(|step| step.key().is_none()).map(|step| &step.run).collect();
+        Digest::of(serde_json::to_string(&list).unwrap_or_default().as_bytes())
     }
 
     /// The contradictions between layers that are valid on their own, each with `FILE:LINE:COLUMN`.
@@ -179,7 +179,7 @@ impl MergedLayers {
         let strings = |list: &[String]| Value::from(list.to_vec());
         let mut table = Table::new();
         table.insert("git_excludes".into(), strings(&self.git_excludes));
-        table.insert("setup".into(), strings(&self.setup));
+        table.insert("setup".into(), Value::Array(self.setup.iter().map(SetupStep::to_toml).collect()));
         if !self.teardown.is_empty() {
             table.insert("teardown".into(), strings(&self.teardown));
         }
@@ -240,7 +240,8 @@ mod tests {
     #[test]
     fn arrays_append_or_clear_and_absent_inherits() {
         let both = merged("setup = [\"a\"]\ngit_excludes = [\"x\"]", "setup = [\"b\"]");
-        assert_eq!((both.setup, both.git_excludes), (vec!["a".into(), "b".into()], vec!["x".into()]));
+        let runs: Vec<&str> = both.setup.iter().map(|step| step.run.as_str()).collect();
+        assert_eq!((runs, both.git_excludes), (vec!["a", "b"], vec!["x".into()]));
         assert!(merged("setup = [\"a\"]", "setup = []").setup.is_empty());
     }
 
@@ -285,6 +286,7 @@ mod tests {
             let at = Position { line: 1, column: 1 };
             let files =
                 files.into_iter().map(|(p, body)| (RelPath::parse(&p).unwrap(), FileEntry { body, at })).collect();
+            let setup = setup.map(|setup: Vec<String>| setup.iter().map(|run| SetupStep::plain(run)).collect());
             let sweatfile = Sweatfile { git_excludes, env, files, setup, ..Sweatfile::default() };
             let text = LayerText { bytes: vec![], parsed: ParsedSweatfile { sweatfile, ..ParsedSweatfile::default() } };
             Layer { name, path: "/s".into(), text: Some(text), approval: ApprovalStatus::Approved }
@@ -298,9 +300,9 @@ mod tests {
             let m = merge([&area, &repo].into_iter());
             let expected = match &r.setup {
                 Some(own) if own.is_empty() => vec![],
-                own => a.setup.iter().chain(own).flatten().cloned().collect(),
+                own => a.setup.iter().chain(own).flatten().map(|step| step.run.clone()).collect(),
             };
-            prop_assert_eq!(&m.setup, &expected);
+            prop_assert_eq!(m.setup.iter().map(|step| step.run.clone()).collect::<Vec<_>>(), expected);
             for key in ["A", "B", "C"] {
                 let expected = r.env.get(key).or(a.env.get(key)).filter(|v| !v.is_empty());
                 prop_assert_eq!(m.env.get(key).map(|v| &v.text), expected);

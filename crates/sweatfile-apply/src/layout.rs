@@ -31,6 +31,16 @@ pub fn setup_lock(repo: &Repo) -> PathBuf {
     worktree_dir(repo).join("setup.lock")
 }
 
+/// Held while the step with this key runs in the background.
+pub fn step_lock(repo: &Repo, key: &str) -> PathBuf {
+    worktree_dir(repo).join("steps").join(format!("{key}.lock"))
+}
+
+/// What its last run wrote.
+pub fn step_log(repo: &Repo, key: &str) -> PathBuf {
+    worktree_dir(repo).join("steps").join(format!("{key}.log"))
+}
+
 /// Where the output of setup commands passes through.
 pub fn setup_output(repo: &Repo) -> PathBuf {
     worktree_dir(repo).join("output")

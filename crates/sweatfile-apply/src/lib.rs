@@ -24,11 +24,14 @@ mod failure;
 mod flags;
 mod layer;
 mod layout;
+mod newer_format;
 mod placeholder;
 mod ports;
 mod report;
+mod requests;
 pub mod review;
 mod setup_inputs;
+mod setup_step;
 mod snapshot;
 pub mod sweatfile;
 mod teardown_record;
@@ -66,10 +69,13 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Some(Command::Approvals(args)) => commands::approvals::run(ui, env, dirs, &args),
         Some(Command::Revoke(args)) => commands::revoke::run(ui, env, &args),
         Some(Command::Env(command)) => commands::env::run(ui, env, dirs, &command),
+        Some(Command::Wait(args)) => commands::wait::run(ui, env, &args),
+        Some(Command::RunStep(args)) => commands::wait::run_step(env, &args),
         Some(Command::Remove(args)) => commands::remove::run(ui, env, dirs, &args),
         Some(Command::Sweep(args)) => commands::sweep::run(ui, env, &args),
         Some(Command::Doctor(args)) => commands::doctor::run(ui, env, dirs, &args),
         Some(Command::Hook(command)) => commands::hook::run(ui, env, dirs, command),
+        Some(Command::Convert(args)) => commands::convert::run(ui, env, dirs, &args),
         Some(Command::Config(args)) => commands::config::run(ui, env, dirs, &args),
     }
 }

@@ -17,6 +17,8 @@ pub enum ItemAction {
     /// Left as it is: apply did not place it, or it was changed since.
     Kept,
     Failed,
+    /// In the background.
+    Running,
     /// Already as wanted.
     #[default]
     Unchanged,
@@ -81,6 +83,10 @@ pub struct EnvLine {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SetupLine {
     pub command: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
     pub action: ItemAction,
     pub status: Option<i32>,
     pub seconds: Option<f64>,

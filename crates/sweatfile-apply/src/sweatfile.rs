@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use shopfloor_core::config::is_anothers_home;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{Position, is_like, nearest};
-use toml_edit::{Array, Document, Item, TableLike};
+use toml_edit::{Document, Item, TableLike};
 
 use crate::env_variable;
 use crate::placeholder::{is_within_quotes, unknown_filter};
+use crate::setup_step::SetupStep;
 
 /// The content of one sweatfile. `None` means absent, which inherits; an empty array clears.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct Sweatfile {
     /// An empty value removes the inherited key.
     pub env: BTreeMap<String, String>,
     pub files: BTreeMap<RelPath, FileEntry>,
-    pub setup: Option<Vec<String>>,
+    pub setup: Option<Vec<SetupStep>>,
     /// What undoes the set-up where a worktree goes.
     pub teardown: Option<Vec<String>>,
     /// Whether `[env]` values and commands have placeholders.
@@ -60,52 +61,23 @@ pub struct ParsedSweatfile {
     pub warnings: Vec<Remark>,
 }
 
-impl Sweatfile {
-    /// The requests of the sweatfile, as a person reads them before approving: with the contents of files, and which of those
-    /// run code. Values of variables are left out.
-    pub fn requests(&self) -> Vec<String> {
-        let mut lines: Vec<String> =
-            self.setup.iter().flatten().map(|command| format!("  run      {command}")).collect();
-        lines.extend(self.teardown.iter().flatten().map(|command| format!("  run      {command}   (when it goes)")));
-        for (path, entry) in &self.files {
-            let (line, text) = match &entry.body {
-                Body::Clear => (format!("  drop     {path}"), ""),
-                Body::Source(source) => (format!("  link     {path} -> {source}"), ""),
-                Body::Copy(source) => (format!("  copy     {path} from {source}"), ""),
-                Body::Content { text, .. } => (format!("  write    {path}"), text.as_str()),
-            };
-            let note = if runs_code(path, text) { "   (programs run what it says)" } else { "" };
-            lines.push(format!("{line}{note}"));
-            lines.extend(text.lines().map(|line| format!("             {line}")));
-        }
-        lines.extend(self.env.iter().map(|(name, value)| match (value.is_empty(), env_variable::danger_note(name)) {
-            (true, _) => format!("  unset    {name}"),
-            (false, None) => format!("  set      {name}"),
-            (false, Some(note)) => format!("  set      {name}   {note}"),
-        }));
-        lines.extend(self.git_excludes.iter().flatten().map(|pattern| format!("  exclude  {pattern}")));
-        for (name, list) in [("setup", &self.setup), ("teardown", &self.teardown), ("git_excludes", &self.git_excludes)]
-        {
-            if list.as_ref().is_some_and(Vec::is_empty) {
-                lines.push(format!("  drop     the inherited {name}"));
-            }
-        }
-        if lines.is_empty() {
-            lines.push("  change nothing".into());
-        }
-        lines
-    }
-}
-
-/// Whether programs are known to run what a file of this name says.
-fn runs_code(path: &RelPath, text: &str) -> bool {
-    let (whole, name) = (path.to_string(), path.name().to_string_lossy().into_owned());
-    is_like(&name, ".envrc mise.toml .mise.toml .mcp.json lefthook* .lefthook*")
-        || is_like(&whole, ".claude/settings*.json .vscode/tasks.json .husky/*")
-        || name == "package.json" && text.contains("install\"")
-}
-
 const TOP: [&str; 6] = ["git_excludes", "env", "files", "setup", "teardown", "template"];
+/// The keys of the newer format, to which the first author of sweatfiles went on.
+pub const NEWER: [&str; 13] = [
+    "hooks",
+    "direnv",
+    "git",
+    "claude",
+    "mcps",
+    "allowed-mcps",
+    "start-commands",
+    "session-entry",
+    "auth",
+    "sysprompt",
+    "pre-merge-skills",
+    "remotes",
+    "post-merge",
+];
 const ENTRY: [&str; 4] = ["source", "content", "copy", "template"];
 /// What git reads in a worktree only if it is no link.
 const READ_BY_GIT: &str = ".gitignore .gitattributes .mailmap .gitmodules";
@@ -151,6 +123,7 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn document(&mut self, table: &toml_edit::Table) {
+        let mut newer: Vec<(Position, &str)> = Vec::new();
         for (key, item) in table.iter() {
             let at = self.at(table, key);
             match key {
@@ -161,11 +134,18 @@ impl Parser<'_> {
                     Some(on) => self.parsed.sweatfile.template = on,
                     None => self.problem(at, format!("`template` must be true or false, not {}", with_article(item))),
                 },
+                _ if NEWER.contains(&key) => newer.push((at, key)),
                 _ => {
                     let near = nearest(key, &TOP).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
                     self.parsed.warnings.push(Remark { at, text: format!("unknown key `{key}` is ignored{near}") });
                 }
             }
+        }
+        if let Some((at, _)) = newer.first() {
+            let keys = newer.iter().map(|(_, key)| *key).collect::<Vec<_>>().join("`, `");
+            let text =
+                format!("`{keys}`: of the newer format, and not run; `sweatfile-apply convert` prints it in this one");
+            self.parsed.warnings.push(Remark { at: *at, text });
         }
         if self.parsed.sweatfile.template {
             self.parsed.problems.append(&mut self.in_templates);
@@ -312,49 +292,55 @@ impl Parser<'_> {
         let Some(array) = item.as_array() else {
             return self.problem(at, format!("`{key}` must be an array of strings, not {}", with_article(item)));
         };
-        let strings = self.strings(key, array);
+        let mut steps = Vec::new();
+        for (index, value) in array.iter().enumerate() {
+            let at = Position::of(self.text, value.span().map_or(0, |s| s.start));
+            let step = match (value.as_str(), value.as_inline_table().filter(|_| key == "setup")) {
+                (Some(text), _) => Ok(SetupStep::plain(text)),
+                (None, Some(table)) => SetupStep::parse(table).map_err(|why| format!("an item of `setup`: {why}")),
+                (None, None) => Err(format!("`{key}` must hold strings only, not {}", value.type_name())),
+            };
+            match step {
+                Ok(step) if self.item(key, at, &step.run, index + 1 == array.len()) => steps.push(step),
+                Ok(_) => {}
+                Err(why) => self.problem(at, why),
+            }
+        }
+        let strings = |steps: Vec<SetupStep>| steps.into_iter().map(|step| step.run).collect();
         let sweatfile = &mut self.parsed.sweatfile;
-        let slot = match key {
-            "setup" => &mut sweatfile.setup,
-            "teardown" => &mut sweatfile.teardown,
-            _ => &mut sweatfile.git_excludes,
+        let is_second = match key {
+            "setup" => sweatfile.setup.replace(steps).is_some(),
+            "teardown" => sweatfile.teardown.replace(strings(steps)).is_some(),
+            _ => sweatfile.git_excludes.replace(strings(steps)).is_some(),
         };
-        if slot.replace(strings).is_some() {
+        if is_second {
             self.problem(at, format!("`{key}` is given in two places; keep one of them, above the first table"));
         }
     }
 
-    fn strings(&mut self, key: &str, array: &Array) -> Vec<String> {
-        let mut strings = Vec::new();
-        for (index, value) in array.iter().enumerate() {
-            let at = Position::of(self.text, value.span().map_or(0, |s| s.start));
-            match value.as_str() {
-                None => self.problem(at, format!("`{key}` must hold strings only, not {}", value.type_name())),
-                Some(text) if text.contains('\0') => {
-                    self.problem(at, format!("an item of `{key}` contains a NUL byte"))
-                }
-                Some(text) if key == "git_excludes" && (text.trim().is_empty() || text.contains(['\n', '\r'])) => {
-                    self.problem(at, "an exclude pattern must be one line that is not empty");
-                }
-                Some(text) if key == "git_excludes" && text.starts_with('#') => {
-                    self.problem(at, format!("the exclude pattern `{text}` would be a comment; write `\\\\{text}`"));
-                }
-                Some(text) => {
-                    if key != "git_excludes" {
-                        let quoted = "a placeholder stands within quotes; its value is one word without them";
-                        let why = unknown_filter(text).or(is_within_quotes(text).then(|| quoted.to_owned()));
-                        let why = why.map(|why| format!("an item of `{key}`: {why}"));
-                        self.in_templates.extend(why.map(|text| Remark { at, text }));
-                    }
-                    if key != "git_excludes" && only_sets_state(text, index + 1 == array.len()) {
-                        let why = "has no effect outside of its own shell; join it with the next command by `&&`";
-                        self.parsed.warnings.push(Remark { at, text: format!("`{text}` {why}") });
-                    }
-                    strings.push(text.to_owned());
-                }
+    /// Whether the text of an item of an array is one.
+    fn item(&mut self, key: &str, at: Position, text: &str, is_last: bool) -> bool {
+        let is_command = key != "git_excludes";
+        if text.contains('\0') {
+            self.problem(at, format!("an item of `{key}` contains a NUL byte"));
+        } else if !is_command && (text.trim().is_empty() || text.contains(['\n', '\r'])) {
+            self.problem(at, "an exclude pattern must be one line that is not empty");
+        } else if !is_command && text.starts_with('#') {
+            self.problem(at, format!("the exclude pattern `{text}` would be a comment; write `\\\\{text}`"));
+        } else {
+            if is_command {
+                let quoted = "a placeholder stands within quotes; its value is one word without them";
+                let why = unknown_filter(text).or(is_within_quotes(text).then(|| quoted.to_owned()));
+                let why = why.map(|why| format!("an item of `{key}`: {why}"));
+                self.in_templates.extend(why.map(|text| Remark { at, text }));
             }
+            if is_command && only_sets_state(text, is_last) {
+                let why = "has no effect outside of its own shell; join it with the next command by `&&`";
+                self.parsed.warnings.push(Remark { at, text: format!("`{text}` {why}") });
+            }
+            return true;
         }
-        strings
+        false
     }
 
     /// Finds entries inside each other: with `claude` as a link, `claude/x` would be written through the link.

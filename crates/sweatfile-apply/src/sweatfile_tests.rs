@@ -1,6 +1,7 @@
 //! Tests of the sweatfile format.
 
 use super::*;
+use crate::setup_step::SetupStep;
 
 fn problems(text: &str) -> String {
     let parsed = parse(text.as_bytes());
@@ -17,7 +18,7 @@ fn the_misplaced_array_of_the_designs_format_example_is_hoisted() {
                 [files.tool-versions]\ncontent = \"\"\"\ngolang 1.23.0\n\"\"\"\nsetup = [\n  \"direnv allow\",\n]\n";
     let parsed = parse(text.as_bytes());
     assert!(parsed.problems.is_empty(), "{:?}", parsed.problems);
-    assert_eq!(parsed.sweatfile.setup, Some(vec!["direnv allow".to_owned()]));
+    assert_eq!(parsed.sweatfile.setup, Some(vec![SetupStep::plain("direnv allow")]));
     assert_eq!(parsed.hoisted[0].at.to_string(), "10:1");
     let content = Body::Content { text: "golang 1.23.0\n".into(), template: false };
     assert_eq!(parsed.sweatfile.files[&dest(".tool-versions")].body, content);
@@ -28,7 +29,7 @@ fn absent_and_empty_differ() {
     assert_eq!(parse(b"").sweatfile.setup, None);
     assert_eq!(parse(b"setup = []").sweatfile.setup, Some(vec![]));
     assert_eq!(parse(b"[env]\nsetup = []").sweatfile.setup, Some(vec![]));
-    assert_eq!(parse(b"[files]\nsetup = [\"x\"]").sweatfile.setup, Some(vec!["x".into()]));
+    assert_eq!(parse(b"[files]\nsetup = [\"x\"]").sweatfile.setup, Some(vec![SetupStep::plain("x")]));
 }
 
 #[test]

@@ -82,20 +82,24 @@ pub fn templates(merged: &MergedLayers) -> impl Iterator<Item = &str> {
         Body::Content { text, template: true } => Some(text.as_str()),
         _ => None,
     });
-    let commands = merged.setup.iter().chain(&merged.teardown).filter(|line| merged.templates.contains(*line));
-    env.chain(files).chain(commands.map(String::as_str))
+    env.chain(files).chain(commands(merged))
+}
+
+/// The commands that have placeholders.
+fn commands(merged: &MergedLayers) -> impl Iterator<Item = &str> {
+    let all = merged.setup.iter().map(|step| &step.run).chain(&merged.teardown);
+    all.filter(|line| merged.templates.contains(*line)).map(String::as_str)
 }
 
 /// What is filled in for the placeholders of variables and commands, but for what all worktrees of a repository share.
 pub fn filled(merged: &MergedLayers, values: &Placeholders) -> BTreeSet<String> {
     let env = merged.env.values().filter(|v| v.template).map(|v| v.text.as_str());
-    let commands = merged.setup.iter().chain(&merged.teardown).filter(|line| merged.templates.contains(*line));
     let insides = |text: &str| -> Vec<String> {
         let parts = text.split('{').skip(1).filter_map(|part| part.split_once('}'));
         parts.map(|(inside, _)| inside.to_owned()).collect()
     };
     let is_own = |inside: &String| inside.starts_with("worktree") || inside.starts_with("branch");
-    let own = env.chain(commands.map(String::as_str)).flat_map(insides).filter(is_own);
+    let own = env.chain(commands(merged)).flat_map(insides).filter(is_own);
     own.map(|inside| expand(&format!("{{{inside}}}"), values)).collect()
 }
 

@@ -2,20 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::proc;
 use shopfloor_core::text::shell_word;
 
 /// The tool's name: its binary, and its state directory.
 pub const TOOL: &str = "worker-ctl";
-
-/// The path of this program: as it was called, else from the PATH.
-pub fn own_program(env: &Env) -> Option<PathBuf> {
-    env.called_path().map(Path::to_path_buf).filter(|path| path.is_file()).or_else(|| proc::find(env, TOOL))
-}
-
 /// A lock that a root has once, as opposed to one per worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootLock {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{PRIVATE, create_private_dir, remove, unique_name};
+use super::{PRIVATE, create_private_dir, remove, rename_over, unique_name};
 use crate::env::Env;
 use crate::error::{At, Result};
 
@@ -17,6 +17,21 @@ pub fn scratch(dir: &Path) -> Result<(File, File)> {
     let reader = File::open(&path).at("open", &path);
     remove(&path)?;
     Ok((writer, reader?))
+}
+
+/// A private log that begins anew, for a child to write to and us to read from. The `keep` ones before it are at the same path
+/// with `.1`, `.2` behind it.
+pub fn new_log(path: &Path, keep: usize) -> Result<(File, File)> {
+    let older = |n: usize| match n {
+        0 => path.to_path_buf(),
+        n => path.with_file_name(format!("{}.{n}", path.file_name().unwrap_or_default().display())),
+    };
+    for n in (0..keep).rev().filter(|n| older(*n).exists()) {
+        rename_over(&older(n), &older(n + 1))?;
+    }
+    remove(path)?;
+    let writer = OpenOptions::new().append(true).create_new(true).mode(PRIVATE).open(path).at("create", path)?;
+    Ok((writer, File::open(path).at("open", path)?))
 }
 
 /// A private file for the length of one question to another program; removed when dropped.

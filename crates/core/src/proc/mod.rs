@@ -1,6 +1,7 @@
 //! The one place that spawns processes: argv in, bytes and status out, each child in a process
 //! group of its own that is ended with us.
 
+pub mod processes;
 mod signals;
 
 use std::collections::BTreeMap;
@@ -160,6 +161,11 @@ pub(crate) fn origin() -> Option<String> {
 /// Whether somebody can run the file.
 pub(crate) fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// The program that runs, by which it can be started again: as it was called, else as the `PATH` has it.
+pub fn own_program(env: &Env, tool: &str) -> Option<PathBuf> {
+    env.called_path().map(Path::to_path_buf).filter(|path| path.is_file()).or_else(|| find(env, tool))
 }
 
 /// Whether a process of this user has its current directory there or below. Only Linux tells.
@@ -322,7 +328,7 @@ impl Cmd {
 
     /// Runs it to its end; both its streams go through `pass`, in order and as they come. It is written
     /// to a nameless file, not a pipe: a daemon the command leaves behind neither holds us up nor
-    /// dies of a closed pipe.
+    /// dies of a closed pipe. What takes longer than its limit is killed, and has the status 124, as of timeout(1).
     pub fn show_through(self, scratch: (File, File), mut pass: impl FnMut(&[u8])) -> Result<Status> {
         let (writer, mut reader) = scratch;
         let expression = self.expression().stderr_to_stdout().stdout_file(writer);
@@ -332,9 +338,16 @@ impl Cmd {
                 pass(&piece[..n]);
             }
         };
-        let status = self.run_while(&expression, |_| drain());
+        let (begin, mut is_over) = (Instant::now(), false);
+        let status = self.run_while(&expression, |handle| {
+            drain();
+            if !is_over && self.limit.is_some_and(|limit| begin.elapsed() >= limit) {
+                is_over = true;
+                end_groups(&handle.pids(), Signal::KILL);
+            }
+        });
         drain();
-        Ok(status?.status)
+        Ok(if is_over { Status::Exited(124) } else { status?.status })
     }
 
     /// Runs it to its end, at most for `limit`, and reads at most `most` bytes of its stdout, stderr being
@@ -349,12 +362,7 @@ impl Cmd {
     }
 
     /// The same, but the output stays in the file.
-    pub(crate) fn into_file(
-        self,
-        scratch: (File, File),
-        limit: Duration,
-        most: usize,
-    ) -> Result<Option<(Status, File)>> {
+    pub fn into_file(self, scratch: (File, File), limit: Duration, most: usize) -> Result<Option<(Status, File)>> {
         let (writer, reader) = scratch;
         let errors = self.error_file.as_ref().and_then(|file| file.try_clone().ok());
         let expression = self.expression().stdout_file(writer);

@@ -406,6 +406,11 @@ fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<Exit>> 
     }
     // The same task is not given twice.
     if worker["prompt"].as_str().map(str::trim) != Some(task.trim()) {
+        let tree = Path::new(worker["worktree"].as_str().unwrap_or_default());
+        // What it is about to work with; that a step failed, the agent can see for itself.
+        if worker["host"].is_null() && tree.is_dir() {
+            quietly(ui, &env.at(tree)?, &["sweatfile-apply", "wait"].map(str::to_owned))?;
+        }
         steps.push(["worker-ctl", "start", name, &format!("--task={task}")].map(str::to_owned).to_vec());
     }
     for step in steps {

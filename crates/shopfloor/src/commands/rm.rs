@@ -1,11 +1,14 @@
 //! `rm`: agents that are no longer needed, with their worktrees.
 
+use std::path::Path;
+
 use serde_json::json;
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::require_plain_ref;
+use shopfloor_core::proc::processes;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
@@ -31,9 +34,12 @@ pub struct Args {
     /// All agents whose requests were merged on the forge, as your own `gh` or `glab` tells
     #[arg(long, conflicts_with_all = ["names", "force"])]
     pub merged: bool,
-    /// Also those whose requests were not made from here
-    #[arg(long, requires = "merged")]
+    /// Do not ask; with --merged, also those whose requests were not made from here
+    #[arg(long)]
     pub yes: bool,
+    /// Also end what others have running there; what an agent or its set-up started is ended in any case
+    #[arg(long, conflicts_with = "merged")]
+    pub reap: bool,
     /// Remove them all the same, and keep what would be lost under a ref
     #[arg(long)]
     pub force: bool,
@@ -83,7 +89,7 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
         let names = vec![row.worker.clone().unwrap_or_else(|| row.name.clone())];
         // What worktree-spawn notes of the branch is not so a moment later.
         let quiet = Common { quiet: true, ..common.clone() };
-        let removed = remove(ui, env, &quiet, &Args { names, merged: false, force: false, yes: false })?;
+        let removed = remove(ui, env, &quiet, &Args { names, merged: false, force: false, yes: false, reap: false })?;
         if removed.code() == 0 && !common.dry_run {
             delete_branch(&there, row)?;
             if !ui.is_json() {
@@ -115,15 +121,17 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     // All are looked at before the first is removed.
     let chosen = args.names.iter().map(|name| require(&rows, name)).collect::<Result<Vec<_>>>()?;
     chosen.iter().try_for_each(|row| refuse(row, args.force))?;
+    require_reaping(ui, env, if args.reap && !common.dry_run { &chosen } else { &[] }, args.yes)?;
     // The shell function leaves a directory that is gone; without it, a shell would be left in one.
     let can_leave = env.var(FUNCTION).is_some();
     let is_left = |row: &&&Row| row.kind != "worker" && !row.is_main && env.cwd.starts_with(&row.worktree);
     if let Some(row) = chosen.iter().find(|row| !can_leave && is_left(row)) {
-        return Err(Failure::new(Exit::No, "here", format!("this command runs in {}", printable(&row.worktree)))
-            .hint(format!("run it elsewhere: `cd {}`", shell_word(&main))));
+        return Err(runs_in(row, &main));
     }
     let there = if can_leave { &env.at(&main)? } else { env };
     let force = args.force.then_some("--force");
+    let spawned = [&["remove"][..], if args.reap { &["--reap", "--yes"] } else { &[] }].concat();
+    let nuke = [&["nuke", "--yes"][..], if args.reap { &["--reap"] } else { &[] }].concat();
     let call = |tool: &str, words: &[&str], names: &[&str]| -> Result<Exit> {
         let words = words.iter().filter(|word| !(common.quiet && **word == "-q"));
         let words = words.chain(&force).chain(&["--"]).chain(names);
@@ -133,13 +141,15 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     for row in chosen {
         let worker = row.worker.as_deref();
         let done = match worker {
-            Some(worker) if row.kind == POOL => call("worker-ctl", &["nuke", "--yes"], &[worker])?,
-            Some(worker) if row.kind == "root" => call("worker-ctl", &["nuke", "--yes", "--worktree"], &[worker])?,
+            Some(worker) if row.kind == POOL => call("worker-ctl", &nuke, &[worker])?,
+            Some(worker) if row.kind == "root" => {
+                call("worker-ctl", &[&nuke[..], &["--worktree"]].concat(), &[worker])?
+            }
             // worktree-spawn knows what lies inside of it, and asks whether somebody works there.
             Some(worker) if args.force => {
-                let forget = || call("worker-ctl", &["-q", "nuke", "--yes"], &[worker]);
-                let forgotten = if common.dry_run { Exit::Done } else { forget()? };
-                if forgotten.code() == 0 { call("worktree-spawn", &["remove"], &[&row.id])? } else { forgotten }
+                let forget = ["-q", "nuke", "--yes"];
+                let forgotten = if common.dry_run { Exit::Done } else { call("worker-ctl", &forget, &[worker])? };
+                if forgotten.code() == 0 { call("worktree-spawn", &spawned, &[&row.id])? } else { forgotten }
             }
             Some(worker) if common.dry_run && row.alive == "up" => {
                 let ended = call("worker-ctl", &["-q", "down"], &[worker])?;
@@ -148,7 +158,7 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             }
             Some(worker) => {
                 let ended = call("worker-ctl", &["-q", "down"], &[worker])?;
-                let removed = if ended.code() == 0 { call("worktree-spawn", &["remove"], &[&row.id])? } else { ended };
+                let removed = if ended.code() == 0 { call("worktree-spawn", &spawned, &[&row.id])? } else { ended };
                 // Of a worker whose worktree is gone nothing is left to lose.
                 if removed.code() == 0 && !common.dry_run {
                     call("worker-ctl", &["-q", "nuke", "--yes"], &[worker])?
@@ -163,13 +173,25 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         };
         exit = if exit.code() == 0 { done } else { exit };
     }
-    let removed = if agents.is_empty() { Exit::Done } else { call("worktree-spawn", &["remove"], &agents)? };
+    let removed = if agents.is_empty() { Exit::Done } else { call("worktree-spawn", &spawned, &agents)? };
     if !common.dry_run && exit.code() == 0 && removed.code() == 0 {
         take_reports(&env.at(&main)?, &args.names, &rows)?;
         // Where the worktrees were, if that was the last one.
         repository::worktree_base(&main).map(|base| fs::remove_empty_dir(&base));
     }
     Ok(if exit.code() == 0 { removed } else { exit })
+}
+
+fn runs_in(row: &Row, main: &Path) -> Failure {
+    let what = format!("this command runs in {}", printable(&row.worktree));
+    Failure::new(Exit::No, "here", what).hint(format!("run it elsewhere: `cd {}`", shell_word(main)))
+}
+
+/// Asks whether what works in their worktrees here may be ended.
+fn require_reaping(ui: &Ui, env: &Env, rows: &[&Row], is_agreed: bool) -> Result<()> {
+    let here = rows.iter().filter(|row| !row.id.contains(':'));
+    let told = here.flat_map(|row| processes::named_in(env, Path::new(&row.worktree))).collect::<Vec<_>>().join(", ");
+    ui.require_yes(is_agreed || told.is_empty(), &format!("End {told}?"), format!("nothing was removed: {told}"))
 }
 
 /// What would come once its program has ended; worktree-spawn does not look at what a running one leaves.

@@ -52,6 +52,8 @@ pub struct Row {
     pub unsynced: usize,
     /// How many things differ from the sweatfiles.
     pub drift: usize,
+    /// The steps of its set-up that run in the background.
+    pub setup: Vec<String>,
     /// How many commits its branch has that the one on which its work lands lacks, and the other way round.
     pub ahead: Option<u64>,
     pub behind: Option<u64>,
@@ -201,10 +203,15 @@ fn with_files(mut row: Row, overview: &Overview) -> Row {
     // Where there is no sweatfile, nothing can differ from it.
     let has_layer =
         |record: &Value| record["layers"].as_array().into_iter().flatten().any(|layer| layer["found"] == true);
-    let drift =
-        sweatfile.filter(|record| has_layer(record)).and_then(|record| record["drift"].as_array()).map_or(0, Vec::len);
+    let sweatfile = sweatfile.filter(|record| has_layer(record));
+    let steps = sweatfile.and_then(|record| record["setup"].as_array()).into_iter().flatten();
+    let running = steps.filter(|step| step["action"] == "running");
+    let setup: Vec<String> = running.filter_map(|step| text(step, "name").or_else(|| text(step, "command"))).collect();
+    let drift = sweatfile.and_then(|record| record["drift"].as_array()).map_or(0, Vec::len);
+    // Each of these is a difference, too, until it has ended.
+    let drift = drift.saturating_sub(setup.len());
     row.waits_for = row.waits_for.or((held > 0).then_some("look"));
-    Row { held, unsynced, drift, ..row }
+    Row { held, unsynced, drift, setup, ..row }
 }
 
 fn text(record: &Value, key: &str) -> Option<String> {
@@ -356,7 +363,8 @@ fn changes(row: &Row) -> String {
 fn files(row: &Row) -> String {
     let counts = [(row.held, "held"), (row.unsynced, "unsynced"), (row.drift, "drifted")];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
-    counts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+    let running = row.setup.iter().map(|step| format!("set-up runs: {}", printable(step)));
+    counts.map(|(count, what)| format!("{count} {what}")).chain(running).collect::<Vec<_>>().join(", ")
 }
 
 /// What the counts of the table mean, each with the command that tells more; only those that the table shows.

@@ -1,5 +1,6 @@
 //! The only room that writes into worktrees: it executes plans and decides nothing again.
 
+pub mod background;
 mod remove;
 mod setup;
 mod steps;

@@ -60,7 +60,7 @@ pub fn remove(worktree: &OpenWorktree, plan: &RemovePlan, record: &Record) -> Re
         // The record keeps the files that stay, so that a later removal still knows them as ours.
         rest.files.retain(|path, _| done.left.iter().any(|left| left.is(&path.to_string())));
     }
-    (rest.setup, rest.layers) = (None, BTreeMap::new());
+    (rest.setup, rest.steps, rest.layers) = (None, BTreeMap::new(), BTreeMap::new());
     if rest.files.is_empty() && done.failed.is_empty() {
         Record::delete(&worktree.repo)?;
     } else {

@@ -5,33 +5,32 @@ use std::time::Instant;
 
 use shopfloor_core::child_env;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::proc::{self, Status};
+use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::ui::Ui;
 
-use crate::applied::Record;
+use crate::applied::{Record, StepRun};
+use crate::apply::background;
 use crate::failure;
 use crate::layout;
-use crate::plan::{SetupPlan, SetupRun};
+use crate::plan::{PlannedStep, SetupPlan, SetupRun};
 use crate::report::{ItemAction, Report};
+use crate::setup_step::{REPO_ROOT, WORKTREE};
 use crate::worktree::OpenWorktree;
-
-/// Tells setup commands the worktree. A run inside its own setup recognises itself by it.
-pub const WORKTREE: &str = "SWEATFILE_WORKTREE";
-pub const REPO_ROOT: &str = "SWEATFILE_REPO_ROOT";
 
 /// Runs the setup commands, with output and progress on stderr. The worktree's lock is not held: a command may take
 /// long, and may call this tool.
 pub fn setup(ui: &Ui, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Report) -> Result<()> {
-    if plan.commands.is_empty() || matches!(plan.run, SetupRun::Finished | SetupRun::LeftOut | SetupRun::Held) {
+    if matches!(plan.run, SetupRun::Finished | SetupRun::LeftOut | SetupRun::Held) {
         return Ok(());
     }
     // What does not run stays skipped.
-    report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
+    let created = report.setup.iter_mut().filter(|line| line.action == ItemAction::Created);
+    created.for_each(|line| line.action = ItemAction::Skipped);
     let lock_path = layout::setup_lock(&worktree.repo);
     let inside = worktree.env.var(WORKTREE) == Some(worktree.path.as_os_str());
     let _lock = match Lock::try_take(&lock_path)? {
@@ -44,55 +43,81 @@ pub fn setup(ui: &Ui, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Re
     };
     // A run that was killed may have left its output file.
     fs::sweep_temporaries(&layout::setup_output(&worktree.repo))?;
-    if plan.run == SetupRun::Now && Record::load(worktree)?.setup == Some(plan.digest) {
-        report.setup.iter_mut().for_each(|line| line.action = ItemAction::Unchanged);
-        return Ok(());
+    // Another run may have done it while this one waited.
+    let record = Record::load(worktree)?;
+    let is_done = |step: &PlannedStep| match &step.state {
+        _ if plan.run == SetupRun::Again => false,
+        None => record.setup == Some(plan.digest),
+        Some((key, inputs)) => record.steps.get(key).is_some_and(|run| run.status == Some(0) && run.inputs == *inputs),
+    };
+    let is_due = |step: &PlannedStep| step.due.is_some() && !is_done(step);
+    let has_list = plan.steps.iter().any(|step| step.state.is_none() && is_due(step));
+    if has_list {
+        // From here on setup counts as unfinished, whatever ran before, so that a failed run starts again.
+        record_setup(worktree, None)?;
     }
-    // From here on setup counts as unfinished, whatever ran before, so that a failed run starts again.
-    record_setup(worktree, None)?;
     // A worker's clone has a source, whose main checkout is another one, too.
     let all = worktree.git.worktrees(&worktree.repo)?.into_iter().map(|(path, _)| path);
     let all: Vec<PathBuf> = all.chain([worktree.repo.home.checkout.clone()]).collect();
-    let (count, env) = (plan.commands.len(), child_env::for_worktree(&worktree.env, &worktree.path, &all));
-    for (index, command) in plan.commands.iter().enumerate() {
+    let (count, env) = (plan.steps.len(), child_env::for_worktree(&worktree.env, &worktree.path, &all));
+    for (index, step) in plan.steps.iter().enumerate().filter(|(_, step)| step.due.is_some()) {
+        if is_done(step) {
+            report.setup[index].action = ItemAction::Unchanged;
+            continue;
+        }
         let started = Instant::now();
         report.setup[index].action = ItemAction::Failed;
+        if step.step.background {
+            background::start(worktree, step, |cmd| in_worktree(worktree, plan, cmd), &env)?;
+            report.setup[index].action = ItemAction::Running;
+            continue;
+        }
+        record_step(worktree, step, None)?;
         let status = run_command(ui, &env, worktree, plan, index)?;
+        record_step(worktree, step, Some(status.code()))?;
         let seconds = (started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
         let line = &mut report.setup[index];
         (line.status, line.seconds) = (Some(status.code()), Some(seconds));
         if !status.success() {
             return Err(failure::SETUP
-                .failure(format!("setup command {} of {count} failed with {status}: {command}", index + 1))
+                .failure(format!("setup command {} of {count} failed with {status}: {}", index + 1, step.command))
                 .hint("the worktree and its files stay; fix the cause and run `sweatfile-apply` again"));
         }
         line.action = ItemAction::Created;
         ui.note(format!("[{}/{count}] done in {seconds:.2} s", index + 1));
     }
-    record_setup(worktree, Some(plan.digest))
+    if has_list { record_setup(worktree, Some(plan.digest)) } else { Ok(()) }
 }
 
 /// Records the command list that ran to its end, or that none did.
 pub fn record_setup(worktree: &OpenWorktree, setup: Option<Digest>) -> Result<()> {
-    if !worktree.repo.git_dir.is_dir() {
-        // Saving a record would create the git directory of the removed worktree again.
-        return Err(Failure::failed(format!("the worktree {} was removed meanwhile", worktree.path.display())));
-    }
-    let _lock = worktree.lock()?;
-    let before = Record::load(worktree)?;
-    Record { setup, ..before.clone() }.save(worktree, &before)
+    Record::change(worktree, |record| record.setup = setup)
+}
+
+/// Records how a step ended that has a state of its own, or that it begins.
+fn record_step(worktree: &OpenWorktree, step: &PlannedStep, status: Option<i32>) -> Result<()> {
+    let Some((key, inputs)) = &step.state else { return Ok(()) };
+    let run = StepRun { name: step.step.name().to_owned(), inputs: inputs.clone(), status };
+    Record::change(worktree, |record| drop(record.steps.insert(key.clone(), run)))
 }
 
 fn run_command(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, index: usize) -> Result<Status> {
-    let label = format!("[{}/{}] {}", index + 1, plan.commands.len(), plan.commands[index]);
-    let mut cmd = proc::shell(env, &plan.commands[index])?.dir(&worktree.path).without_vars(LOCAL_VARS);
-    for (key, value) in &plan.env {
-        cmd = cmd.var(key, value);
-    }
-    cmd = cmd.var(WORKTREE, &worktree.path).var(REPO_ROOT, &worktree.repo.home.checkout);
+    let step = &plan.steps[index];
+    let label = format!("[{}/{}] {}", index + 1, plan.steps.len(), step.command);
     ui.note(&label);
     let spinner = ui.spinner(&label);
+    let cmd = in_worktree(worktree, plan, proc::shell(env, &step.command)?);
+    let cmd = step.step.timeout.into_iter().fold(cmd, Cmd::within);
     cmd.show_through(fs::scratch(&layout::setup_output(&worktree.repo))?, |output| {
         ui.pass_through(spinner.as_ref(), output)
     })
+}
+
+/// A command with what set-up commands see.
+fn in_worktree(worktree: &OpenWorktree, plan: &SetupPlan, mut cmd: Cmd) -> Cmd {
+    cmd = cmd.dir(&worktree.path).without_vars(LOCAL_VARS);
+    for (key, value) in &plan.env {
+        cmd = cmd.var(key, value);
+    }
+    cmd.var(WORKTREE, &worktree.path).var(REPO_ROOT, &worktree.repo.home.checkout)
 }

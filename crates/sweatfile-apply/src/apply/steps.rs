@@ -49,6 +49,10 @@ fn try_place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut
         record.env = plan.env.base.clone();
         record.env_pending.clear();
     }
+    if plan.setup.is_whole {
+        let is_asked_for = |key: &String| plan.setup.steps.iter().any(|step| step.key() == Some(key));
+        record.steps.retain(|key, _| is_asked_for(key));
+    }
     record.layers = plan.layers.clone();
     record.save(worktree, &intent)?;
     Ok(placing_failure(report))

@@ -16,12 +16,13 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::setup::{REPO_ROOT, WORKTREE, record_setup};
+use crate::applied::Record;
 use crate::facts::Facts;
 use crate::failure;
 use crate::layer::{FILE, LayerName, MergedLayers};
 use crate::plan::{Plan, SetupRun};
 use crate::ports;
+use crate::setup_step::{REPO_ROOT, WORKTREE};
 use crate::teardown_record::{Step, Stored, TeardownRecord, Teardowns};
 use crate::template;
 use crate::worktree::OpenWorktree;
@@ -55,7 +56,7 @@ impl TornDown {
 /// Records what is to be run when this worktree goes. Returns why that cannot be, if so.
 pub fn record(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts, plan: &Plan) -> Result<Option<String>> {
     let (repo, setup) = (&worktree.repo, &plan.setup);
-    let is_set_up = setup.commands.is_empty() || !matches!(setup.run, SetupRun::LeftOut | SetupRun::Held);
+    let is_set_up = setup.steps.is_empty() || !matches!(setup.run, SetupRun::LeftOut | SetupRun::Held);
     if merged.teardown.is_empty() || !is_set_up {
         return Ok(None);
     }
@@ -83,7 +84,7 @@ pub fn record(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts, pla
         steps: steps.collect(),
         ..TeardownRecord::default()
     };
-    teardowns.keep(record, setup.run == SetupRun::Finished)?;
+    teardowns.keep(record, setup.run == SetupRun::Finished && !setup.steps.is_empty())?;
     Ok(None)
 }
 
@@ -114,7 +115,10 @@ pub fn of_worktree(
     }
     // If the worktree stays after all, its set-up runs again.
     if !ui.is_dry() && !done.ran.is_empty() && worktree.path.is_dir() {
-        record_setup(worktree, None)?;
+        Record::change(worktree, |record| {
+            record.setup = None;
+            record.steps.clear();
+        })?;
     }
     Ok(done)
 }

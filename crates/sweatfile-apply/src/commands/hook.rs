@@ -11,7 +11,7 @@ use shopfloor_core::ui::Ui;
 use super::apply::{ApplyOptions, set_up};
 use super::remove::held;
 use crate::applied::Record;
-use crate::apply::teardown;
+use crate::apply::{background, teardown};
 use crate::env_file::{self, EnvFile, VarValue};
 use crate::facts::{self, CurrentEnvFile};
 use crate::flags::LayerFlags;
@@ -50,6 +50,10 @@ fn before_removal(ui: &Ui, env: &Env, dirs: &LayerFlags, (git, repo): (Git, Repo
     let worktree = OpenWorktree::open(env, git, repo)?;
     // This may refuse the removal.
     let mut notes = keep_variables(ui, &worktree)?;
+    // Else what set-up started would go on without its worktree, or write to it while it goes.
+    if !ui.is_dry() {
+        notes.extend(background::end_all(&worktree, |_| true)?.into_iter().map(|what| format!("ended {what}")));
+    }
     let torn_down = teardown::of_worktree(ui, &worktree, &|lines| held(&worktree, dirs, lines), false)?;
     let word = if ui.is_dry() { "would tear down" } else { "torn down" };
     notes.extend(torn_down.ran.iter().map(|line| format!("{word}: {line}")));

@@ -4,11 +4,12 @@ use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::RelPath;
+use shopfloor_core::proc::processes;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::applied::Record;
-use crate::apply::{self, RemovedItems, teardown};
+use crate::apply::{self, RemovedItems, background, teardown};
 use crate::commands::sweep;
 use crate::env_file;
 use crate::excludes;
@@ -17,6 +18,7 @@ use crate::flags::LayerFlags;
 use crate::layer::MergedLayers;
 use crate::plan::removal::{self, RemovePlan};
 use crate::plan::{self, EnvOperation};
+use crate::setup_step::SetupStep;
 use crate::worktree::OpenWorktree;
 
 /// Remove what apply placed and nobody changed since
@@ -33,6 +35,10 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
+    if !ui.is_dry() {
+        let is_step = |pid| processes::variable(pid, background::STEP).is_some();
+        background::end_all(&worktree, is_step)?.iter().for_each(|what| ui.note(format!("ended {what}")));
+    }
     // Before the files that the commands need go.
     let torn_down = teardown::of_worktree(ui, &worktree, &|lines| held(&worktree, dirs, lines), args.strict)?;
     if let Some(failure) = torn_down.failure().filter(|_| args.strict) {
@@ -72,7 +78,8 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
 /// The files of a worktree that these commands would use as somebody has left them, and that nobody has approved.
 pub fn held(worktree: &OpenWorktree, dirs: &LayerFlags, commands: Vec<String>) -> Result<Vec<RelPath>> {
     let merged = facts::load_layers(&worktree.env, &worktree.repo, dirs, LoadOptions::default())?.merged()?;
-    let merged = MergedLayers { setup: commands, ..merged };
+    let setup = commands.iter().map(|run| SetupStep::plain(run)).collect();
+    let merged = MergedLayers { setup, ..merged };
     let facts = facts::read(worktree, &merged, SetupRequest::Again)?;
     Ok(plan::held_files(&merged, &facts).into_iter().map(|(path, _)| path.clone()).collect())
 }

@@ -63,7 +63,7 @@ fn print_layer(ui: &Ui, layer: &Layer) {
 }
 
 /// Escapes the characters that TOML leaves as they are but a terminal obeys. Line ends and tabs are layout and stay.
-fn printable_toml(text: &str) -> String {
+pub fn printable_toml(text: &str) -> String {
     let escape = |c: char| match printable(c.encode_utf8(&mut [0; 4])) {
         _ if c == '\n' || c == '\t' => c.to_string(),
         shown if shown.starts_with("\\u{") => format!("\\U{:08X}", u32::from(c)),

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Found, Staging};
+use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 
 use super::files::{CurrentEnvFile, CurrentFile, Original, read_current, read_env_file, read_original};
+use super::step_inputs;
 use super::unapproved_inputs::{self, TrackedFile};
 use super::worktreeinclude::{self, IncludedFiles};
 use crate::applied::Record;
@@ -16,6 +18,7 @@ use crate::excludes;
 use crate::layer::MergedLayers;
 use crate::layout;
 use crate::ports;
+use crate::setup_step::SetupStep;
 use crate::sweatfile::Body;
 use crate::template::{self, Placeholders};
 use crate::worktree::OpenWorktree;
@@ -50,6 +53,8 @@ pub struct Facts {
     pub patterns_matching_tracked: Vec<(String, String)>,
     /// Tracked files that the setup commands would use. They are read only if these commands are about to run.
     pub tracked: BTreeMap<RelPath, TrackedFile>,
+    /// The steps of set-up that have a state of their own, by their keys.
+    pub steps: BTreeMap<String, StepState>,
     /// The text of the `.envrc` that direnv will load, if it can be read.
     pub envrc: Option<String>,
     /// Absent files that `.worktreeinclude` asks for, each with its original.
@@ -58,6 +63,37 @@ pub struct Facts {
     pub needs_reserved: bool,
     pub placeholders: Placeholders,
     pub warnings: Vec<String>,
+}
+
+/// What is known of a step of set-up.
+#[derive(Clone, Debug, Default)]
+pub struct StepState {
+    /// Its inputs now.
+    pub inputs: BTreeMap<String, String>,
+    pub is_running: bool,
+    pub log: Option<PathBuf>,
+}
+
+impl Facts {
+    /// Why a step has to run, if it has to: in words behind its name.
+    pub fn why_due(&self, merged: &MergedLayers, step: &SetupStep) -> Option<String> {
+        let Some(key) = step.key() else {
+            // When a layer is left out, the list is incomplete: commands that ran before are not run again for it.
+            let is_done = self.record.setup == Some(merged.setup_digest());
+            let is_done = is_done || merged.left_out && self.record.setup.is_some();
+            return (!is_done).then(|| "never finished with these commands".to_owned());
+        };
+        let state = self.steps.get(&key).filter(|state| !state.is_running)?;
+        let Some(run) = self.record.steps.get(&key) else { return Some("has not run".to_owned()) };
+        let all: BTreeSet<&String> = run.inputs.keys().chain(state.inputs.keys()).collect();
+        let changed = all.into_iter().find(|input| run.inputs.get(*input) != state.inputs.get(*input));
+        match (run.status, changed) {
+            (None, _) => Some("was cut off".to_owned()),
+            (Some(0), None) => None,
+            (Some(0), Some(input)) => Some(format!("is stale: {input} changed")),
+            (Some(status), _) => Some(format!("failed with status {status}")),
+        }
+    }
 }
 
 /// Reads everything. If the worktree is up to date, this starts at most three git processes, including the one that
@@ -71,9 +107,18 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     for path in merged.files.keys().chain(cleared) {
         facts.current.insert(path.clone(), read_current(worktree, path, &facts.record));
     }
-    let is_finished = facts.record.setup == Some(merged.setup_digest()) && setup != SetupRequest::Again;
-    if !merged.setup.is_empty() && !is_finished {
-        facts.tracked = unapproved_inputs::read(worktree, merged, &facts.current)?;
+    for step in &merged.setup {
+        if let Some(key) = step.key() {
+            let is_running = step.background && Lock::is_held(&layout::step_lock(&worktree.repo, &key))?;
+            let log = Some(layout::step_log(&worktree.repo, &key)).filter(|log| step.background && log.exists());
+            facts.steps.insert(key, StepState { inputs: step_inputs::read(worktree, step)?, is_running, log });
+        }
+    }
+    let is_due = |step: &&SetupStep| setup == SetupRequest::Again || facts.why_due(merged, step).is_some();
+    let due: Vec<SetupStep> = merged.setup.iter().filter(is_due).cloned().collect();
+    if !due.is_empty() {
+        let due = MergedLayers { setup: due, ..merged.clone() };
+        facts.tracked = unapproved_inputs::read(worktree, &due, &facts.current)?;
     }
     read_originals(worktree, merged, &mut facts);
     facts.env = read_env_file(&worktree.root)?;

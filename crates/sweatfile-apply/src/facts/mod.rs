@@ -6,6 +6,7 @@ pub mod files;
 mod gather;
 mod layers;
 pub mod removal;
+mod step_inputs;
 mod unapproved_inputs;
 mod worktreeinclude;
 

@@ -159,9 +159,12 @@ fn users<'p>(
     current: &BTreeMap<RelPath, CurrentFile>,
     listed: &'p [RelPath],
 ) -> BTreeMap<&'p RelPath, LayerName> {
-    let (area, repo) = merged.setup.split_at(merged.area_setup);
+    let of = |is_area: bool| -> Vec<String> {
+        merged.setup.iter().filter(|step| step.is_area == is_area).map(|step| step.run.clone()).collect()
+    };
+    let (area, repo) = (of(true), of(false));
     let mut users: BTreeMap<_, _> =
-        setup_inputs::used(repo, listed).into_iter().map(|path| (path, LayerName::Repo)).collect();
+        setup_inputs::used(&repo, listed).into_iter().map(|path| (path, LayerName::Repo)).collect();
     if area.is_empty() {
         return users;
     }
@@ -170,7 +173,7 @@ fn users<'p>(
     let places = merged.files.iter().filter(|(path, entry)| entry.layer == LayerName::Area && is_there(path));
     let places = places.map(|(path, _)| path).filter(|path| is_below(path));
     let loaded = listed.iter().filter(|path| LOADED.iter().any(|name| path.name() == OsStr::new(name)));
-    let used = setup_inputs::used(area, listed).into_iter().chain(places).chain(loaded);
+    let used = setup_inputs::used(&area, listed).into_iter().chain(places).chain(loaded);
     users.extend(used.map(|path| (path, LayerName::Area)));
     users
 }

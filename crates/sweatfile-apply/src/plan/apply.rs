@@ -8,7 +8,7 @@ use shopfloor_core::path::RelPath;
 
 use super::env::{self, EnvOperation, EnvStep};
 use super::files::{self, FileOperation, FileStep};
-use super::setup::{self, SetupPlan, SetupRun};
+use super::setup::{self, PlannedStep, SetupPlan, SetupRun};
 use crate::applied::Record;
 use crate::env_file;
 use crate::excludes;
@@ -125,9 +125,14 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
     for held in plan.setup.held.iter().filter(|_| plan.setup.run == SetupRun::Held) {
         drift.push(format!("setup is held back by {held}: nobody has approved it"));
     }
-    if !plan.setup.commands.is_empty() && plan.setup.run != SetupRun::Finished {
-        drift.push("setup never finished with these commands".to_owned());
-    }
+    let steps = &plan.setup.steps;
+    let list = steps.iter().find(|step| step.state.is_none()).and_then(|step| step.due.as_ref());
+    drift.extend(list.map(|due| format!("setup {due}")));
+    drift.extend(steps.iter().filter(|step| step.state.is_some()).filter_map(|step| {
+        let how = if step.is_running { Some("runs in the background") } else { step.due.as_deref() };
+        let log = step.log.iter().map(|log| format!("; its log is {}", log.display())).collect::<String>();
+        Some(format!("setup step `{}` {}{log}", step.step.name(), how?))
+    }));
     drift
 }
 
@@ -155,8 +160,17 @@ impl Plan {
             action: differs(f.action, f.drifts && f.action != ItemAction::Failed),
             why: f.why.clone(),
         });
-        let line =
-            |command: &String| SetupLine { command: command.clone(), action: setup_action, ..SetupLine::default() };
+        let line = |step: &PlannedStep| SetupLine {
+            command: step.command.clone(),
+            name: step.step.name.clone(),
+            log: step.log.as_ref().map(|log| log.display().to_string()),
+            action: match (&step.due, step.is_running) {
+                (_, true) => ItemAction::Running,
+                (Some(_), _) => setup_action,
+                (None, _) => ItemAction::Unchanged,
+            },
+            ..SetupLine::default()
+        };
         Report {
             worktree: worktree.display().to_string(),
             layers: layers.iter().map(LayerLine::new).collect(),
@@ -166,7 +180,7 @@ impl Plan {
                 action: differs(env.action, !self.env.drift.is_empty() && env.action != ItemAction::Failed),
                 ..env
             },
-            setup: self.setup.commands.iter().map(line).collect(),
+            setup: self.setup.steps.iter().map(line).collect(),
             warnings: self.warnings.clone(),
             drift: (report_for == ReportFor::Check).then(|| self.drift.clone()),
             error: None,

@@ -11,4 +11,4 @@ mod setup;
 pub use self::apply::{Plan, known_record, plan};
 pub use self::env::EnvOperation;
 pub use self::files::{FileOperation, FileStep, FileToPlace};
-pub use self::setup::{SetupPlan, SetupRun, held_files, unapproved};
+pub use self::setup::{PlannedStep, SetupPlan, SetupRun, held_files, unapproved};

@@ -1,7 +1,7 @@
 //! Whether the setup commands run, and which tracked files hold them back.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::config;
@@ -14,18 +14,42 @@ use super::files;
 use crate::facts::{Facts, Layers, SetupRequest, TrackedFile};
 use crate::failure;
 use crate::layer::MergedLayers;
+use crate::setup_step::SetupStep;
 use crate::template;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct SetupPlan {
-    pub commands: Vec<String>,
-    /// Identifies the list of commands; recorded once they have run to their end.
+    pub steps: Vec<PlannedStep>,
+    /// Identifies the list of commands that have no state of their own; recorded once they have run to their end.
     pub digest: Digest,
     pub run: SetupRun,
+    /// Whether these are all steps: no layer is left out.
+    pub is_whole: bool,
     /// The tracked files that hold the commands back: a branch brought them, and nobody approved them.
     pub held: Vec<RelPath>,
     /// The true `[env]` values, which the commands see.
     pub env: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedStep {
+    pub step: SetupStep,
+    /// The command with its placeholders filled in.
+    pub command: String,
+    /// What its state is known by, and its inputs now; none for a command of the list.
+    pub state: Option<(String, BTreeMap<String, String>)>,
+    /// Why it has to run, in words behind its name.
+    pub due: Option<String>,
+    pub is_running: bool,
+    /// The log of its last run, in the background.
+    pub log: Option<PathBuf>,
+}
+
+impl PlannedStep {
+    /// What its state is known by.
+    pub fn key(&self) -> Option<&String> {
+        self.state.as_ref().map(|(key, _)| key)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,17 +68,29 @@ pub enum SetupRun {
 pub fn plan(merged: &MergedLayers, facts: &Facts, request: SetupRequest, env: BTreeMap<String, String>) -> SetupPlan {
     let digest = merged.setup_digest();
     let held: Vec<RelPath> = held_files(merged, facts).into_iter().map(|(path, _)| path.clone()).collect();
-    // When a layer is left out, this list is incomplete: commands that ran before are not run again for it.
-    let is_finished = facts.record.setup == Some(digest) || merged.left_out && facts.record.setup.is_some();
+    let steps: Vec<PlannedStep> = merged.setup.iter().map(|step| plan_step(merged, facts, request, step)).collect();
     let run = match request {
         SetupRequest::Skip => SetupRun::LeftOut,
-        SetupRequest::IfNeeded if is_finished => SetupRun::Finished,
+        _ if steps.iter().all(|step| step.due.is_none()) => SetupRun::Finished,
         _ if !held.is_empty() => SetupRun::Held,
         SetupRequest::IfNeeded => SetupRun::Now,
         SetupRequest::Again => SetupRun::Again,
     };
-    let commands = merged.setup.iter().map(|line| template::command(line, merged, &facts.placeholders)).collect();
-    SetupPlan { commands, digest, run, held, env }
+    SetupPlan { steps, digest, run, is_whole: !merged.left_out, held, env }
+}
+
+fn plan_step(merged: &MergedLayers, facts: &Facts, request: SetupRequest, step: &SetupStep) -> PlannedStep {
+    let state_of = |step: &SetupStep| facts.steps.get(&step.key()?);
+    let is_running = state_of(step).is_some_and(|state| state.is_running);
+    let again = || (request == SetupRequest::Again && !is_running).then(|| "was asked for".to_owned());
+    PlannedStep {
+        command: template::command(&step.run, merged, &facts.placeholders),
+        due: facts.why_due(merged, step).or_else(again),
+        state: step.key().zip(state_of(step).map(|state| state.inputs.clone())),
+        log: state_of(step).and_then(|state| state.log.clone()),
+        step: step.clone(),
+        is_running,
+    }
 }
 
 /// The files that nobody approved and that differ from what the layers place there. The commands are trusted, but

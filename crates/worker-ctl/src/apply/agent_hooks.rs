@@ -48,7 +48,9 @@ pub fn wire(
     let nothing = || Ok(Wired::default());
     let Some(program) = agent.hooks.as_deref().and_then(agents::find) else { return nothing() };
     // Without our own program there is nothing to call.
-    let (Some(hooks), Some(ours)) = (program.hooks, layout::own_program(ctx.env)) else { return nothing() };
+    let (Some(hooks), Some(ours)) = (program.hooks, shopfloor_core::proc::own_program(ctx.env, layout::TOOL)) else {
+        return nothing();
+    };
     // Inside, our own program has another path.
     let ours = if is_contained { Path::new(sandbox::OURS).join(layout::TOOL) } else { ours };
     let within = if is_contained { "sandbox." } else { "" };

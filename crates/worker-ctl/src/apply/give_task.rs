@@ -9,6 +9,7 @@ use shopfloor_core::git::failed;
 use crate::apply::deliver::{deliver, task_text};
 use crate::apply::{copied_files, land, rebase, removal, sandbox, session};
 use crate::context::Context;
+use crate::facts::setup_steps;
 use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::plan::queue::count_working;
@@ -23,7 +24,7 @@ pub fn take(ctx: &Context<'_>, name: &str, id: &str) -> Result<()> {
     let state = ctx.state()?;
     let task = state.queue.waiting.iter().find(|task| task.id == id);
     let (Some(worker), Some(task)) = (state.workers.get(name), task) else { return Ok(()) };
-    if worker.status() != "idle" {
+    if worker.status() != "idle" || setup_steps::running(ctx, worker)?.is_some() {
         return Ok(());
     }
     let ctx = &ctx.of(worker)?;

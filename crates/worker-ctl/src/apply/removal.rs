@@ -4,6 +4,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{failed, require_plain_ref};
 use shopfloor_core::pre_remove;
+use shopfloor_core::proc::processes;
 
 use crate::apply::{jobs, new_worker, publish, runner, sandbox, session, transition, trash};
 use crate::context::Context;
@@ -19,7 +20,7 @@ use crate::worker::{Session, Worker};
 pub fn nuke_each(
     ctx: &Context<'_>,
     workers: &[Worker],
-    (is_forced, with_worktree): (bool, bool),
+    (is_forced, with_worktree, reaps): (bool, bool, bool),
     refuse: &dyn Fn(&Worker) -> Result<()>,
     when_done: &dyn Fn(&Worker, &[String]),
 ) -> Result<()> {
@@ -31,7 +32,7 @@ pub fn nuke_each(
         let kept = if stays(&worker, with_worktree) {
             forget(ctx, &worker, is_forced)?
         } else {
-            nuke(ctx, &worker, is_forced)?
+            nuke(ctx, &worker, (is_forced, reaps))?
         };
         when_done(&worker, &kept);
     }
@@ -74,7 +75,7 @@ fn remove_record(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 
 /// Removes a worker under its lock: ends its session, keeps its work, then removes everything. The state is written
 /// last, so that the same command continues after a kill. Returns where the work is kept.
-fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
+fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) -> Result<Vec<String>> {
     refuse_others_inside(ctx, worker)?;
     check_losses(ctx, worker, is_forced)?;
     trash::refuse_locked(ctx, worker)?;
@@ -84,6 +85,8 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<Strin
     session::end_one(ctx, worker, is_forced)?;
     let saved = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?;
     saved.require(worker.tree(), is_forced)?;
+    let others = processes::reap(ctx.env, worker.tree(), |_| reaps);
+    others.notes(worker.tree()).iter().for_each(|note| ctx.ui.note(note));
     first.notes.iter().filter(|note| !saved.notes.contains(note)).for_each(|note| ctx.ui.note(note));
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
     let losses = check_losses(ctx, worker, is_forced)?;

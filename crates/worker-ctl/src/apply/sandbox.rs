@@ -76,7 +76,8 @@ pub fn wrapped(
         return Err(Failure::failed(format!("{} is not on the PATH", printable(&program)))
             .hint("install it, or change the `command` of the agent in config.toml"));
     }
-    let own = layout::own_program(ctx.env).ok_or_else(|| Failure::failed("worker-ctl is not on the PATH"))?;
+    let own =
+        proc::own_program(ctx.env, layout::TOOL).ok_or_else(|| Failure::failed("worker-ctl is not on the PATH"))?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
     // Its terminal is the program's.
     let mut words =

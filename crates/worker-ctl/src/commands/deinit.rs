@@ -59,7 +59,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let _daemon = Lock::try_take(&layout::lock(root, RootLock::Daemon))?.ok_or_else(|| {
         refusal(ctx, "`worker-ctl up` runs").hint("end it with `worker-ctl down`, then run the same command again")
     })?;
-    removal::nuke_each(ctx, &workers, (false, false), &|worker| refuse_busy(ctx, worker), &|_, _| ())?;
+    removal::nuke_each(ctx, &workers, (false, false, false), &|worker| refuse_busy(ctx, worker), &|_, _| ())?;
     let tmux = ctx.tmux();
     let _state = ctx.lock_root(RootLock::State)?;
     let left: Vec<Worker> = store::load(root)?.workers.into_values().collect();

@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::proc::processes;
 
 use crate::apply::removal;
 use crate::commands;
@@ -22,6 +23,9 @@ pub struct Args {
     /// Remove the worktrees and branches of adopted workers, too; else they stay
     #[arg(long)]
     pub worktree: bool,
+    /// Also end what others have running in the worktrees that go
+    #[arg(long)]
+    pub reap: bool,
     /// Do not ask for confirmation
     #[arg(long)]
     pub yes: bool,
@@ -56,8 +60,14 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         }
         false => format!("Remove {names}, with their sessions, worktrees and branches?"),
     };
+    let going = workers.iter().filter(|worker| args.reap && !removal::stays(worker, args.worktree));
+    let working: Vec<String> = going.flat_map(|worker| processes::named_in(ctx.env, worker.tree())).collect();
+    let question = match working.is_empty() {
+        true => question,
+        false => format!("{question} This also ends {}.", working.join(", ")),
+    };
     ctx.ui.require_yes(args.yes, &question, format!("nothing was removed: {names}"))?;
-    removal::nuke_each(ctx, &workers, (args.force, args.worktree), &|_| Ok(()), &|worker, kept| {
+    removal::nuke_each(ctx, &workers, (args.force, args.worktree, args.reap), &|_| Ok(()), &|worker, kept| {
         commands::print_kept(ctx, &worker.name, "removed", kept);
     })?;
     Ok(Exit::Done)

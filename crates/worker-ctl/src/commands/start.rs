@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::deliver::task_text;
 use crate::apply::give_task::{bring_up_to_date, held_agents, room};
 use crate::commands;
 use crate::commands::queue::{NewTasks, enqueue};
 use crate::context::{Context, WorkerLock};
+use crate::facts::setup_steps;
 use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::plan::machine::Input;
@@ -50,7 +52,7 @@ pub struct Args {
     #[arg(long, value_name = "WORKER", conflicts_with_all = ["task", "task_file", "worker", "named_worker", "queue"])]
     pub resume: Option<String>,
     /// Send even if a text may be in the worker's input line, somebody types in its
-    /// terminal, or its program asks a question
+    /// terminal, its program asks a question, or a step of its set-up still runs
     #[arg(long)]
     pub force: bool,
 }
@@ -97,6 +99,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         Input::Start { prompt: prompt.clone(), base: String::new(), is_shared: false, force: args.force, queued: None };
     // Refuse a worker in another state before reading its worktree.
     permit(&worker, &tentative, ctx.now())?;
+    if let Some(step) = setup_steps::running(ctx, &worker)?.filter(|_| !args.force) {
+        let what = format!("the set-up of {} still runs: `{}`", worker.name, printable(&step));
+        let hint = format!("wait for it: `sweatfile-apply -C {} wait`, or use `--force`", shell_word(worker.tree()));
+        return Err(failure::WRONG_STATE.failure(what).hint(hint));
+    }
     let ctx = &ctx.of(&worker)?;
     let standing = Standing::read(ctx, &worker)?;
     let input = start(&standing, &prompt, None, (args.force, ctx.now()))?;

@@ -93,7 +93,7 @@ fn detach(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if up_lock::is_running(&ctx.root.path)? {
         return Err(up_lock::refuse_second());
     }
-    let program = layout::own_program(ctx.env).ok_or_else(|| Failure::failed("cannot find worker-ctl"))?;
+    let program = proc::own_program(ctx.env, layout::TOOL).ok_or_else(|| Failure::failed("cannot find worker-ctl"))?;
     let log = layout::up_log(&ctx.root.path);
     log::rotate(&log)?;
     let mut words = vec![shell_word(&program), "--root".into(), shell_word(&ctx.root.path)];

@@ -8,6 +8,7 @@ pub mod processes;
 pub mod request;
 pub mod sandboxes;
 pub mod session_files;
+pub mod setup_steps;
 pub mod version;
 pub mod work_summary;
 pub mod worker_state;

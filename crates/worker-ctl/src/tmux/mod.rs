@@ -155,7 +155,7 @@ impl Tmux {
 
     /// The setting that makes the server record the end of a program at once.
     fn death_hook(&self, root: &Path) -> String {
-        let Some(ours) = layout::own_program(&self.env) else { return String::new() };
+        let Some(ours) = proc::own_program(&self.env, layout::TOOL) else { return String::new() };
         // With these variables the command would count as a worker's process.
         let unset = NOT_INHERITED.map(|name| format!("-u {name}")).join(" ");
         let (ours, root) = (shell_word(&ours), shell_word(root));

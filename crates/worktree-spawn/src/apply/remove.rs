@@ -9,6 +9,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, WorktreeDir, recorded_path};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::pre_remove;
+use shopfloor_core::proc::processes;
 use shopfloor_core::written_files;
 
 use super::lock_and_excludes::release_excludes;
@@ -50,6 +51,23 @@ pub fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval) -> Resul
     let reports = pre_remove::run(env, &known.worktree.path, &tools, &scratch)?;
     reports.require(&known.worktree.path, removal.is_forced)?;
     Ok([reports.notes, reports.refused].concat())
+}
+
+/// Ends what the agent left running in its worktree, and with `reaps` what others have there. Returns notes.
+pub fn end_processes(env: &Env, removal: &AgentRemoval, reaps: bool) -> Vec<String> {
+    let known = &removal.condition.known;
+    if known.agent.kind == AgentKind::Worker || known.worktree.is_lost {
+        return Vec::new();
+    }
+    let path = &known.worktree.path;
+    processes::reap(env, path, |pid| reaps || is_of(known, pid)).notes(path)
+}
+
+/// Whether a process that works in the agent's worktree was started by it, or by the set-up.
+pub fn is_of(known: &KnownAgent, pid: i32) -> bool {
+    let path = known.worktree.path.as_os_str().as_encoded_bytes();
+    let has = |name: &str, wanted: &[u8]| processes::variable(pid, name).is_some_and(|value| value == wanted);
+    has("SHOPFLOOR_AGENT_ID", known.agent.id.as_bytes()) || has("SWEATFILE_WORKTREE", path)
 }
 
 /// Removes one agent. `_lock` is the repository's lock.

@@ -1,10 +1,12 @@
 //! `gc`: remove agents that have ended and left nothing, and say why the others stay.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
-use shopfloor_core::proc;
+use shopfloor_core::proc::processes::{self, Process};
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent_in_worktree::KnownAgent;
@@ -23,7 +25,14 @@ use crate::settings::Settings;
 /// worktrees in it, and if no events wait for it.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn gc --dry-run")]
-pub struct Args {}
+pub struct Args {
+    /// Also those in which others have something running, which is ended
+    #[arg(long)]
+    pub reap: bool,
+    /// Do not ask for confirmation
+    #[arg(long, requires = "reap")]
+    pub yes: bool,
+}
 
 /// Why an agent stays.
 type Reason = String;
@@ -32,7 +41,7 @@ fn reason(failure: Failure) -> Reason {
     failure.to_string()
 }
 
-pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let is_dry = ui.is_dry();
     let place = repository::find(env)?;
     let git = Git::find(env)?;
@@ -56,10 +65,10 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     for known in &order {
         // The first look is taken without the lock, because other processes wait for that; an agent that is to go is
         // looked at again.
-        let done = match verdict(&inspection, known, &left) {
+        let done = match verdict(&inspection, known, &left, args.reap) {
             Err(why) => Err(why),
             Ok(_) if is_dry => Ok("would_remove"),
-            Ok(removal) => collect(ui, &inspection, known, &removal).map(|()| "removed"),
+            Ok(removal) => collect(ui, &inspection, (known, &removal), args).map(|()| "removed"),
         };
         if done.is_ok() {
             left.retain(|other| other.agent.id != known.agent.id);
@@ -82,6 +91,7 @@ fn verdict(
     inspection: &Inspection<'_>,
     known: &KnownAgent,
     all: &[KnownAgent],
+    reaps: bool,
 ) -> std::result::Result<AgentRemoval, Reason> {
     if let Some(why) = &known.error {
         return Err(why.clone());
@@ -96,8 +106,8 @@ fn verdict(
     if !known.worktree.is_lost {
         has_ended(liveness)?;
         // Its record is what agents can write.
-        if known.agent.kind == AgentKind::Subtree && proc::is_used(&known.worktree.path) {
-            return Err("a program works in it".into());
+        if let Some(process) = working_for_others(inspection.env, known).next().filter(|_| !reaps) {
+            return Err(format!("a program works in it: {}", processes::describe(process)));
         }
     }
     let condition = condition(inspection, known, all, liveness).map_err(reason)?;
@@ -105,16 +115,31 @@ fn verdict(
     plan(condition, RemovalRequest::default()).map_err(reason)
 }
 
+/// What works in the worktree of an agent, and was started neither by that nor by its set-up.
+fn working_for_others(env: &Env, known: &KnownAgent) -> impl Iterator<Item = Process> {
+    let working = match known.agent.kind {
+        AgentKind::Subtree => processes::working_in(env, &known.worktree.path),
+        _ => BTreeSet::new(),
+    };
+    working.into_iter().filter(|process| !remove::is_of(known, process.pid))
+}
+
 /// Removes an agent, unless a second look under the lock finds a reason why it stays.
 fn collect(
     ui: &Ui,
     inspection: &Inspection<'_>,
-    known: &KnownAgent,
-    removal: &AgentRemoval,
+    (known, removal): (&KnownAgent, &AgentRemoval),
+    args: &Args,
 ) -> std::result::Result<(), Reason> {
     let Inspection { env, place, git, .. } = *inspection;
+    let others: Vec<String> = working_for_others(env, known).map(processes::describe).collect();
+    if !others.is_empty() {
+        let question = format!("End {}, and remove {}?", others.join(", "), known.agent.id);
+        ui.require_yes(args.yes, &question, "a program works in it").map_err(reason)?;
+    }
     remove::run_pre_remove(env, place, removal).map_err(reason)?.iter().for_each(|note| ui.note(note));
+    remove::end_processes(env, removal, args.reap).iter().for_each(|note| ui.note(note));
     let lock = lock_and_excludes::lock(place).map_err(reason)?;
-    let removal = verdict(inspection, known, &agents::all(place).map_err(reason)?)?;
+    let removal = verdict(inspection, known, &agents::all(place).map_err(reason)?, false)?;
     remove::remove(env, place, git, &removal, &lock).map(drop).map_err(reason)
 }

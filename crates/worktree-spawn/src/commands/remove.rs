@@ -4,6 +4,7 @@ use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
+use shopfloor_core::proc::processes;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent_in_worktree::{AgentKeys, KnownAgent};
@@ -31,6 +32,12 @@ pub struct Args {
     /// Also remove the worktrees inside it, deepest first, after checking all of them
     #[arg(long)]
     pub recursive: bool,
+    /// Also end what others have running in the worktree; what the agent or its set-up started is ended in any case
+    #[arg(long)]
+    pub reap: bool,
+    /// Do not ask for confirmation
+    #[arg(long, requires = "reap")]
+    pub yes: bool,
     #[command(flatten)]
     pub request: RemovalRequest,
 }
@@ -69,8 +76,19 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     let mut removals = plan_whole(&inspection, args)?;
     // The other tools are asked without the lock, and afterwards everything is checked again.
     drop(lock);
+    if args.reap {
+        let paths = removals.iter().map(|removal| &removal.condition.known.worktree.path);
+        let working: Vec<String> = paths.flat_map(|path| processes::named_in(env, path)).collect();
+        let question = format!("End {}, and remove their worktrees?", working.join(", "));
+        ui.require_yes(
+            args.yes || working.is_empty(),
+            &question,
+            format!("nothing was removed: {}", working.join(", ")),
+        )?;
+    }
     for removal in &removals {
         remove::run_pre_remove(env, place, removal)?.iter().for_each(|note| ui.note(note));
+        remove::end_processes(env, removal, args.reap).iter().for_each(|note| ui.note(note));
     }
     lock = lock_and_excludes::lock(place)?;
     removals = plan_whole(&inspection, args)?;

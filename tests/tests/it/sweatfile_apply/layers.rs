@@ -439,3 +439,45 @@ fn an_area_of_another_user_does_not_count() {
     app.apply(&[]).succeeds();
     assert!(w.home("ran").exists());
 }
+
+#[test]
+fn the_newer_format_is_named_once_never_run_and_converted() {
+    let w = World::new();
+    let app = w.app();
+    let newer = "git_excludes = [\"/.a\"]\n[hooks]\ncreate = \"touch ~/ran; echo $WORKTREE\"\nstop = \"touch ~/ran\"\n\
+                 pre-merge = \"just\"\n[direnv]\nenvrc = [\"source_up\", \"use flake\"]\n[direnv.dotenv]\n\
+                 CACHE = \"$WORKTREE/.tmp\"\nOTHER = \"${HOME}/x\"\nPLAIN = \"1\"\n[git]\nexcludes = [\".x/\"]\n\
+                 [[mcps]]\nname = \"m\"\n";
+    app.write("sweatfile", newer);
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let told = app.apply(&[]).exit(0).any_out();
+    told.err_has("sweatfile:2:2: `hooks`, `direnv`, `git`, `mcps`: of the newer format, and not run");
+    assert!(!w.at(w.home("")).has("ran") && !app.has(".envrc"));
+    let converted = app.apply(&["convert"]).exit(0).any_out().stdout.to_string();
+    for line in [
+        "    \"/.a\",\n    \".x/\",",
+        "CACHE = \"{worktree}/.tmp\"",
+        "PLAIN = \"1\"",
+        "template = true",
+        "[files.envrc]",
+        "# hooks.stop = \"touch ~/ran\"",
+        "# hooks.pre-merge = \"just\"",
+        "# direnv.dotenv.OTHER = \"${HOME}/x\"",
+        "# mcps = ",
+    ] {
+        assert!(converted.contains(line), "{line} in\n{converted}");
+    }
+    // What comes out counts, and direnv knows the file before the rest runs.
+    w.program("direnv", "echo \"direnv $*\" >> ~/ran; cat .envrc >> ~/ran");
+    app.write("sweatfile", &converted);
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let wt = app.worktree("wt");
+    wt.apply(&[]).exit(0).any_out().any_err();
+    let ran = w.at(w.home("")).read("ran");
+    assert_eq!(ran, "direnv allow\nsource_up\nuse flake\ndotenv_if_exists .sweatshop-env\n");
+    assert!(wt.read(".sweatshop-env").contains(&format!("CACHE={}/.tmp", wt.path.display())));
+    app.apply(&["convert"]).exit(1).err_has("has nothing of the newer format");
+    app.write("other", "[hooks\n");
+    app.apply(&["convert", "other"]).exit(2).err_has("other:1:");
+    app.apply(&["convert", "none"]).exit(2).err_has("there is no");
+}

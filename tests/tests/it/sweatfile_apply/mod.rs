@@ -23,4 +23,5 @@ mod remove;
 mod review;
 mod settings_approval;
 mod setup;
+mod steps;
 mod teardown;

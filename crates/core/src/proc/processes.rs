@@ -1,0 +1,215 @@
+//! The processes of this user, as `/proc` tells them, else `ps`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+use super::{Cmd, find};
+use crate::env::Env;
+use crate::fs;
+use crate::text::printable;
+
+/// How long processes have after TERM before they are killed, and how long until that is over.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How often we look.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A process. Its start time tells it apart from a later one with the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    started: u64,
+}
+
+/// Every living process by its number, with its parent.
+pub fn list(env: &Env) -> BTreeMap<i32, (i32, Process)> {
+    if !has_proc() {
+        return list_with_ps(env);
+    }
+    let names = fs::list(Path::new("/proc")).unwrap_or_default();
+    let pids = names.iter().filter_map(|name| name.to_str()?.parse().ok());
+    pids.filter_map(|pid| Some((pid, read(pid)?))).collect()
+}
+
+fn has_proc() -> bool {
+    Path::new("/proc/self/stat").exists()
+}
+
+/// A process with its parent, as `/proc` tells them. One that has ended and was not waited for does not live.
+fn read(pid: i32) -> Option<(i32, Process)> {
+    let stat = fs::read(Path::new(&format!("/proc/{pid}/stat"))).ok()??;
+    let (parent, started) = parse(&String::from_utf8_lossy(&stat))?;
+    Some((parent, Process { pid, started }))
+}
+
+/// Whether a process runs.
+pub fn is_alive(pid: i32) -> bool {
+    match has_proc() {
+        true => read(pid).is_some(),
+        false => Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok()),
+    }
+}
+
+/// The parent and the start time of a process, unless it has ended. The program's name may contain any character.
+fn parse(stat: &str) -> Option<(i32, u64)> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    if fields.next()? == "Z" {
+        return None;
+    }
+    Some((fields.next()?.parse().ok()?, fields.nth(17)?.parse().ok()?))
+}
+
+/// Every living process on a system without `/proc`.
+fn list_with_ps(env: &Env) -> BTreeMap<i32, (i32, Process)> {
+    let Some(ps) = find(env, "ps") else { return BTreeMap::new() };
+    let output = Cmd::new(&ps, env).args(["-A", "-o", "pid=,ppid="]).capture();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let pairs = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    });
+    pairs.map(|(pid, parent)| (pid, (parent, Process { pid, started: 0 }))).collect()
+}
+
+/// The directory that a process is in. Needs `/proc`.
+pub fn directory(pid: i32) -> Option<PathBuf> {
+    PathBuf::from(format!("/proc/{pid}/cwd")).read_link().ok()
+}
+
+/// When a program wrote to its terminal last, in seconds since 1970; none if it has no terminal. Needs `/proc`.
+pub fn last_output(pid: i32) -> Option<i64> {
+    let terminal = PathBuf::from(format!("/proc/{pid}/fd/1")).read_link().ok()?;
+    terminal.starts_with("/dev/pts").then(|| fs::changed(&terminal))?.map(jiff::Timestamp::as_second)
+}
+
+/// The processes, out of `processes`, that are still alive.
+pub fn retain_living(env: &Env, processes: &BTreeSet<Process>) -> BTreeSet<Process> {
+    let all = if has_proc() { BTreeMap::new() } else { list_with_ps(env) };
+    let now = |pid: i32| all.get(&pid).copied().or_else(|| read(pid));
+    processes.iter().filter(|process| now(process.pid).is_some_and(|(_, now)| now == **process)).copied().collect()
+}
+
+/// The value of a variable in the environment that a process began with. Needs `/proc`.
+pub fn variable(pid: i32, name: &str) -> Option<Vec<u8>> {
+    let environ = fs::read(Path::new(&format!("/proc/{pid}/environ"))).ok().flatten()?;
+    let mut entries = environ.split(|byte| *byte == 0);
+    entries.find_map(|entry| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec()))
+}
+
+/// The words that a process was called with. Needs `/proc`.
+pub fn words(pid: i32) -> Vec<Vec<u8>> {
+    let line = fs::read(Path::new(&format!("/proc/{pid}/cmdline"))).ok().flatten().unwrap_or_default();
+    line.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+/// Takes our own process and its ancestors out: to end one would end us.
+pub fn without_ours(all: &BTreeMap<i32, (i32, Process)>, pids: &mut BTreeSet<i32>) {
+    let mut ancestor = i32::try_from(std::process::id()).ok();
+    while let Some(pid) = ancestor {
+        pids.remove(&pid);
+        ancestor = all.get(&pid).map(|(parent, _)| *parent).filter(|parent| *parent > 1);
+    }
+}
+
+/// The processes whose current directory is a directory or below it, but for us, our ancestors and tmux servers. Needs `/proc`.
+pub fn working_in(env: &Env, dir: &Path) -> BTreeSet<Process> {
+    let Ok(dir) = dir.canonicalize() else { return BTreeSet::new() };
+    let all = list(env);
+    let is_tmux =
+        |pid: i32| words(pid).first().is_some_and(|word| word.starts_with(b"tmux: server") || word.ends_with(b"tmux"));
+    let is_there = |pid: &i32| directory(*pid).is_some_and(|cwd| cwd.starts_with(&dir)) && !is_tmux(*pid);
+    let mut pids: BTreeSet<i32> = all.keys().copied().filter(is_there).collect();
+    without_ours(&all, &mut pids);
+    pids.into_iter().filter_map(|pid| Some(all.get(&pid)?.1)).collect()
+}
+
+/// What became of the processes that worked in a directory, each in words.
+#[derive(Debug, Default)]
+pub struct Reaped {
+    /// These were ended.
+    pub ended: Vec<String>,
+    /// These go on.
+    pub left: Vec<String>,
+}
+
+impl Reaped {
+    /// As notes for a person.
+    pub fn notes(&self, dir: &Path) -> Vec<String> {
+        let dir = dir.display();
+        let ended = self.ended.iter().map(|what| format!("ended {what}, which worked in {dir}"));
+        ended.chain(self.left.iter().map(|what| format!("{what} works in {dir}, and goes on"))).collect()
+    }
+}
+
+/// A process in words: its number, and what it was called with.
+pub fn describe(process: Process) -> String {
+    let mut words =
+        words(process.pid).iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect::<Vec<_>>();
+    // The program without its directory.
+    words.iter_mut().take(1).for_each(|word| *word = word.rsplit('/').next().unwrap_or_default().to_owned());
+    let line: String = printable(&words.join(" ")).chars().take(60).collect();
+    format!("{} ({line})", process.pid)
+}
+
+/// Those processes out of these that none of them started.
+fn uppermost(all: &BTreeMap<i32, (i32, Process)>, of: &BTreeSet<Process>) -> Vec<Process> {
+    let parent = |process: &Process| all.get(&process.pid).map(|(parent, _)| *parent);
+    of.iter().filter(|process| !of.iter().any(|other| Some(other.pid) == parent(process))).copied().collect()
+}
+
+/// What works in a directory, in words. What a named one started is not named.
+pub fn named_in(env: &Env, dir: &Path) -> Vec<String> {
+    uppermost(&list(env), &working_in(env, dir)).into_iter().map(describe).collect()
+}
+
+/// Ends those processes that work in a directory and are meant, and names the others. What a named one started is not named.
+pub fn reap(env: &Env, dir: &Path, is_meant: impl Fn(i32) -> bool) -> Reaped {
+    let (meant, others): (BTreeSet<Process>, BTreeSet<Process>) =
+        working_in(env, dir).into_iter().partition(|process| is_meant(process.pid));
+    if meant.is_empty() && others.is_empty() {
+        return Reaped::default();
+    }
+    let all = list(env);
+    let told: Vec<(Process, String)> =
+        uppermost(&all, &meant).into_iter().map(|process| (process, describe(process))).collect();
+    let stubborn = end(env, meant);
+    let left = uppermost(&all, &others).into_iter().map(describe).chain(stubborn.iter().copied().map(describe));
+    let ended = told.into_iter().filter(|(process, _)| !stubborn.contains(process)).map(|(_, what)| what);
+    Reaped { left: left.collect(), ended: ended.collect() }
+}
+
+/// Asks processes to end, and kills those that do not within 5 s. Returns those that live on.
+pub fn end(env: &Env, mut processes: BTreeSet<Process>) -> BTreeSet<Process> {
+    for signal in [Signal::TERM, Signal::KILL] {
+        // A number may be another's by now.
+        processes = retain_living(env, &processes);
+        for pid in processes.iter().filter_map(|process| Pid::from_raw(process.pid)) {
+            let _ = kill_process(pid, signal);
+        }
+        let begin = Instant::now();
+        while !processes.is_empty() && begin.elapsed() < GRACE {
+            thread::sleep(TICK);
+            processes = retain_living(env, &processes);
+        }
+    }
+    processes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_even_if_its_name_has_spaces_and_brackets() {
+        let fields = "S 7 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 9876 1 2 3";
+        assert_eq!(parse(&format!("12 (a) b (c)) {fields}")), Some((7, 9876)));
+        assert_eq!(parse(&format!("12 (x) {}", fields.replacen('S', "Z", 1))), None);
+        assert_eq!(parse("nonsense"), None);
+    }
+}

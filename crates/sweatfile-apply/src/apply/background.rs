@@ -1,0 +1,124 @@
+//! Steps of set-up that run in the background, each under a process of ours that keeps its log and records how it ended.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
+use shopfloor_core::proc::{self, Cmd, processes};
+use shopfloor_core::text::{printable, shell_word};
+
+use crate::applied::{Record, StepRun};
+use crate::layout;
+use crate::plan::PlannedStep;
+use crate::setup_step::WORKTREE;
+use crate::worktree::OpenWorktree;
+
+/// Tells its processes which step they are of: a [`Task`] as JSON.
+pub const STEP: &str = "SWEATFILE_STEP";
+
+/// How long it may take until one runs.
+const START: Duration = Duration::from_secs(10);
+
+/// How much one may write: its log must not fill the disk.
+const MOST: usize = 1 << 30;
+
+/// How many logs are kept beside the last one.
+const KEPT: usize = 2;
+
+/// A step as the process gets it that runs it.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub struct Task {
+    key: String,
+    name: String,
+    command: String,
+    inputs: BTreeMap<String, String>,
+    timeout: Option<Duration>,
+}
+
+/// Starts a step, unless another set-up has, and returns once it runs. It goes on when the terminal closes.
+pub fn start(
+    worktree: &OpenWorktree,
+    step: &PlannedStep,
+    in_worktree: impl FnOnce(Cmd) -> Cmd,
+    env: &Env,
+) -> Result<()> {
+    let Some((key, inputs)) = step.state.clone() else { return Ok(()) };
+    let lock = layout::step_lock(&worktree.repo, &key);
+    if Lock::is_held(&lock)? {
+        return Ok(());
+    }
+    let program = proc::own_program(env, layout::TOOL).ok_or_else(|| Failure::failed("cannot find sweatfile-apply"))?;
+    let (name, timeout) = (step.step.name().to_owned(), step.step.timeout);
+    let task = Task { key, name, command: step.command.clone(), inputs, timeout };
+    let is_its = |pid| {
+        let found = processes::variable(pid, STEP).and_then(|json| serde_json::from_slice::<Task>(&json).ok());
+        found.is_some_and(|found| found.key == task.key)
+    };
+    if Record::load(worktree)?.steps.get(&task.key).is_some_and(|run| run.status.is_none()) {
+        // The process that kept it was killed: what is left of it does not run beside the next one.
+        end_all(worktree, is_its)?;
+    }
+    record(worktree, &task, None)?;
+    let json = serde_json::to_string(&task).map_err(|e| Failure::failed("cannot start a step").because(e))?;
+    let words = [shell_word(&program), "run-step".into(), "--".into(), shell_word(Path::new(&task.name))];
+    let line = format!("nohup {} > /dev/null 2>&1 < /dev/null &", words.join(" "));
+    in_worktree(proc::shell(env, &line)?).var(STEP, json).capture()?;
+    let begin = Instant::now();
+    let is_over =
+        || Ok::<_, Failure>(Record::load(worktree)?.steps.get(&task.key).is_none_or(|run| run.status.is_some()));
+    while !Lock::is_held(&lock)? && !is_over()? {
+        if begin.elapsed() > START {
+            return Err(Failure::failed(format!("the step `{}` did not start", task.name)));
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+/// Runs a step to its end, and records that. Exit 75 if it runs already.
+pub fn run(worktree: &OpenWorktree, task: &Task) -> Result<()> {
+    let lock = layout::step_lock(&worktree.repo, &task.key);
+    // Who looks whether it is held, holds it for a moment.
+    let _lock = Lock::take(&lock)?;
+    let log = fs::new_log(&layout::step_log(&worktree.repo, &task.key), KEPT)?;
+    let mut own = log.0.try_clone().map_err(|e| Failure::failed("cannot open a log").because(e))?;
+    run_logged(worktree, task, log).inspect_err(|failure| {
+        // Nobody else reads what went wrong.
+        let _ = writeln!(own, "sweatfile-apply: {failure}");
+    })
+}
+
+fn run_logged(worktree: &OpenWorktree, task: &Task, log: (File, File)) -> Result<()> {
+    let errors = log.0.try_clone().map_err(|e| Failure::failed("cannot open a log").because(e))?;
+    let cmd = proc::shell(&worktree.env, &task.command)?.dir(&worktree.path).error_file(errors);
+    let ended = cmd.into_file(log, task.timeout.unwrap_or(Duration::MAX), MOST)?;
+    // As of timeout(1).
+    record(worktree, task, Some(ended.map_or(124, |(status, _)| status.code())))
+}
+
+/// Ends those processes that set-up started, that still work in this worktree and that are meant. Returns them in words.
+pub fn end_all(worktree: &OpenWorktree, is_meant: impl Fn(i32) -> bool) -> Result<Vec<String>> {
+    let own = worktree.path.as_os_str().as_encoded_bytes();
+    let is_own = |pid| processes::variable(pid, WORKTREE).is_some_and(|value| value == own) && is_meant(pid);
+    let reaped = processes::reap(&worktree.env, &worktree.path, is_own);
+    for (key, run) in Record::load(worktree)?.steps {
+        if Lock::is_held(&layout::step_lock(&worktree.repo, &key))? {
+            let failure =
+                Failure::new(Exit::No, "busy", format!("the step `{}` of set-up still runs", printable(&run.name)));
+            return Err(failure.hint("wait for it: `sweatfile-apply wait`"));
+        }
+    }
+    Ok(reaped.ended)
+}
+
+fn record(worktree: &OpenWorktree, task: &Task, status: Option<i32>) -> Result<()> {
+    let run = StepRun { name: task.name.clone(), inputs: task.inputs.clone(), status };
+    Record::change(worktree, |record| drop(record.steps.insert(task.key.clone(), run)))
+}

@@ -1,0 +1,108 @@
+//! `wait`: until no step of set-up runs in the background. And the hidden command that such a step runs under.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use shopfloor_core::args::flag_duration;
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::lock::Lock;
+use shopfloor_core::proc;
+use shopfloor_core::text::printable;
+use shopfloor_core::ui::Ui;
+
+use crate::applied::{Record, StepRun};
+use crate::apply::background::{self, Task};
+use crate::failure;
+use crate::layout;
+use crate::worktree::OpenWorktree;
+
+/// How often it looks.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Wait until no step of set-up runs in the background
+///
+/// Exits with 0 if none runs and none failed, with 4 if one failed or was cut off, and with 124 if one still runs at the
+/// time-out.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  sweatfile-apply wait --timeout 10m && npm test")]
+pub struct Args {
+    /// Wait at most this long; 0 only looks
+    #[arg(long, value_name = "T")]
+    timeout: Option<String>,
+}
+
+pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+    let limit = args.timeout.as_deref().map(|text| flag_duration("--timeout", text)).transpose()?;
+    let (worktree, begin, mut is_told) = (OpenWorktree::find(env)?, Instant::now(), false);
+    let (steps, running) = loop {
+        // In this order: a step that ends meanwhile is seen as ended.
+        let known = Record::load(&worktree)?.steps;
+        let mut running = Vec::new();
+        for key in known.keys() {
+            if Lock::is_held(&layout::step_lock(&worktree.repo, key))? {
+                running.push(key.clone());
+            }
+        }
+        if running.is_empty() || limit.is_some_and(|limit| begin.elapsed() >= limit) {
+            break (Record::load(&worktree)?.steps, running);
+        }
+        if !is_told {
+            is_told = true;
+            let names: Vec<&str> = running.iter().filter_map(|key| Some(known.get(key)?.name.as_str())).collect();
+            ui.note(format!("waiting for the set-up: {}", names.join(", ")));
+        }
+        proc::check_interrupt()?;
+        thread::sleep(TICK);
+    };
+    let state = |key: &String, run: &StepRun| match run.status {
+        _ if running.contains(key) => "running",
+        Some(0) => "done",
+        Some(_) => "failed",
+        None => "cut_off",
+    };
+    let mut failed = Vec::new();
+    for (key, run) in &steps {
+        let (state, log) = (state(key, run), layout::step_log(&worktree.repo, key));
+        let log = log.exists().then(|| log.display().to_string());
+        let at = log.iter().map(|log| format!("; its log is {log}")).collect::<String>();
+        match state {
+            "failed" => {
+                failed.push(format!("`{}` failed with status {}{at}", printable(&run.name), run.status.unwrap_or(0)));
+            }
+            "cut_off" => failed.push(format!("`{}` was cut off{at}", printable(&run.name))),
+            _ => {}
+        }
+        if ui.is_json() {
+            ui.json(&json!({ "name": run.name, "state": state, "status": run.status, "log": log }));
+        } else if state == "running" {
+            ui.line(format!("running {}", printable(&run.name)));
+        }
+    }
+    if !running.is_empty() {
+        let timeout = args.timeout.as_deref().unwrap_or_default();
+        return Err(failure::TIMEOUT.failure(format!("a step of set-up still runs after {timeout}")));
+    }
+    if !failed.is_empty() {
+        let failure = failure::SETUP.failure("not all steps of set-up succeeded").details(failed);
+        return Err(failure.hint("fix the cause and run `sweatfile-apply` again"));
+    }
+    Ok(Exit::Done)
+}
+
+/// The step, as `apply` passes it on in a variable.
+#[derive(clap::Args, Debug)]
+pub struct StepArgs {
+    /// Its name, for who lists processes
+    name: String,
+}
+
+pub fn run_step(env: &Env, args: &StepArgs) -> Result<Exit> {
+    let json = env.var(background::STEP).unwrap_or_default().as_encoded_bytes();
+    let task: Task = serde_json::from_slice(json).map_err(|e| {
+        let what = format!("nothing says what the step `{}` is", printable(&args.name));
+        Failure::usage(what).because(e).hint("run `sweatfile-apply`")
+    })?;
+    background::run(&OpenWorktree::find(env)?, &task).map(|()| Exit::Done)
+}

@@ -1,0 +1,173 @@
+//! Steps of set-up that know when they are stale, and those that run in the background.
+
+use crate::support::world::{Repo, World, text};
+
+/// Two commands of the list, and between them a step with an input.
+const DEPS: &str = "setup = [\"echo first >> ~/log\", { run = \"echo step >> ~/log; [ ! -e ~/broken ]\", \
+                    inputs = [\"deps.lock\", \"parts/*.lock\"], name = \"deps\" }, \"echo last >> ~/log\"]\n";
+
+fn log(w: &World) -> Vec<String> {
+    w.at(w.home("")).read("log").lines().map(str::to_owned).collect()
+}
+
+/// A worktree whose set-up waits in the background until something is written to `~/gate`.
+fn gated<'w>(w: &'w World, name: &str, more: &str) -> (Repo<'w>, Repo<'w>) {
+    let app = w.app();
+    app.run("mkfifo", &[w.home("gate").to_str().unwrap()]).exit(0);
+    let run = "echo begins; read how < ~/gate; echo $how >> ~/log; exit $how";
+    app.approved(&format!("setup = [{{ run = \"{run}\", name = \"{name}\", background = true{more} }}, \"true\"]\n"));
+    let wt = app.worktree("wt");
+    (app, wt)
+}
+
+fn open_gate(w: &World, how: &str) {
+    w.at(w.home("")).sh(&format!("echo {how} > gate")).exit(0);
+}
+
+fn step_log(at: &Repo<'_>) -> String {
+    let waited = at.apply(&["wait", "--json", "--timeout", "0"]).any_status().any_err();
+    text(&waited.json_lines()[0], "/log").to_owned()
+}
+
+#[test]
+fn a_step_runs_again_when_an_input_changes_and_the_list_does_not() {
+    let w = World::new();
+    let app = w.app();
+    app.approved(DEPS);
+    let wt = app.worktree("wt");
+    wt.apply(&[]).succeeds().any_err();
+    assert_eq!(log(&w), ["first", "step", "last"]);
+    wt.apply(&["check"]).exit(0);
+    // An input that is missing is a state, and so is a pattern that nothing matches.
+    wt.write("deps.lock", "1");
+    wt.apply(&["check"]).exit(1).out_has("setup step `deps` is stale: deps.lock changed");
+    wt.apply(&["--dry-run"]).exit(0).any_err().out_has("would have finished setup echo step");
+    let done = wt.apply(&["--json"]).exit(0).any_err().json();
+    let actions: Vec<&str> = (0..3).map(|n| text(&done, &format!("/setup/{n}/action"))).collect();
+    assert_eq!(actions, ["unchanged", "created", "unchanged"], "{done}");
+    wt.write("parts/a.lock", "1");
+    wt.apply(&["check"]).exit(1).out_has("parts/a.lock changed");
+    w.at(w.home("")).write("broken", "");
+    wt.apply(&[]).exit(4).any_out().err_has("exit status 1");
+    wt.apply(&["check"]).exit(1).out_has("`deps` failed with status 1");
+    std::fs::remove_file(w.home("broken")).unwrap();
+    wt.apply(&[]).succeeds().any_err();
+    // What is behind a link counts, and a directory as a whole.
+    std::fs::remove_file(wt.path.join("deps.lock")).unwrap();
+    std::os::unix::fs::symlink("target", wt.path.join("deps.lock")).unwrap();
+    wt.write("target", "1");
+    wt.apply(&["check"]).exit(0);
+    std::fs::remove_file(wt.path.join("target")).unwrap();
+    wt.write("target/in/it", "1");
+    wt.apply(&[]).succeeds().any_err();
+    wt.write("target/in/it", "2");
+    wt.apply(&[]).succeeds().any_err();
+    assert_eq!(log(&w), ["first", "step", "last", "step", "step", "step", "step", "step"]);
+    // Another list runs whole; the step stays as it is. Another text of the step is another step.
+    app.write("sweatfile", &DEPS.replace("echo last", "echo end"));
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    wt.apply(&[]).succeeds().any_err();
+    assert_eq!(log(&w)[8..], ["first", "end"]);
+    app.write("sweatfile", &DEPS.replace("echo last", "echo end").replace("echo step", "echo again"));
+    app.apply(&["approve", "--yes"]).exit(0).any_out().err_has("(again when deps.lock, parts/*.lock changes)");
+    wt.apply(&[]).succeeds().any_err();
+    wt.apply(&["--setup-again"]).succeeds().any_err();
+    assert_eq!(log(&w)[10..], ["again", "first", "again", "end"]);
+}
+
+#[test]
+fn a_step_in_the_background_is_told_and_waited_for() {
+    let w = World::new();
+    let (app, wt) = gated(&w, "slow", "");
+    app.apply(&["hook", "install"]).exit(0).any_out().any_err();
+    // git does not wait for it, and the closed terminal does not end it.
+    app.on_terminal("worktree-spawn subtree two; exit", "").any_status().any_out().any_err();
+    let two = w.at(app.shopfloor(&["go", "two"]).exit(0).stdout.trim_end());
+    two.apply(&["check"]).exit(1).out_has("setup step `slow` runs in the background; its log is /");
+    two.apply(&["wait", "--timeout", "0"]).exit(124).any_out().err_has("still runs");
+    let rows = app.shopfloor(&["status", "--json"]).any_status().any_err().json();
+    let row = rows["worktrees"].as_array().unwrap().iter().find(|row| row["name"] == "two").unwrap();
+    assert_eq!((&row["setup"][0], &row["drift"]), (&"slow".into(), &0.into()), "{row}");
+    app.shopfloor(&["status"]).any_status().any_err().out_has("set-up runs: slow");
+    // It runs once at a time.
+    two.apply(&["--setup-again"]).exit(0).any_err().out_has("running setup");
+    open_gate(&w, "0");
+    two.apply(&["wait"]).exit(0).any_out().any_err();
+    two.apply(&["check"]).exit(0);
+    two.apply(&[]).exit(0).any_out();
+    assert_eq!(log(&w), ["0"]);
+    assert_eq!(std::fs::read_to_string(step_log(&two)).unwrap(), "begins\n");
+    // One that fails is told, and runs again at the next apply. Three logs are kept.
+    wt.apply(&[]).exit(0).any_err().out_has("running setup");
+    open_gate(&w, "7");
+    wt.apply(&["wait"]).exit(4).any_out().err_has("`slow` failed with status 7; its log is /");
+    wt.apply(&["check"]).exit(1).out_has("`slow` failed with status 7");
+    for _ in 0..3 {
+        wt.apply(&[]).exit(0).any_out().any_err();
+        open_gate(&w, "7");
+        wt.apply(&["wait"]).exit(4).any_out().any_err();
+    }
+    let log = std::path::PathBuf::from(step_log(&wt));
+    let name = log.file_name().unwrap().to_str().unwrap();
+    let logs = |end: &str| log.with_file_name(format!("{name}{end}")).exists();
+    assert_eq!(["", ".1", ".2", ".3"].map(logs), [true, true, true, false]);
+}
+
+#[test]
+fn a_step_whose_process_was_killed_is_cut_off_and_never_runs_twice_at_once() {
+    let w = World::new();
+    let (_, wt) = gated(&w, "victim", "");
+    wt.apply(&[]).exit(0).any_out().any_err();
+    wt.sh("pkill -KILL -f 'run-step -- victi[m]'").exit(0);
+    wt.apply(&["wait"]).exit(4).any_out().err_has("`victim` was cut off");
+    wt.apply(&["check"]).exit(1).out_has("`victim` was cut off");
+    wt.apply(&[]).exit(0).any_out().any_err();
+    // Only the second one reads the gate: the first was ended.
+    open_gate(&w, "0");
+    wt.apply(&["wait"]).exit(0).any_out().any_err();
+    assert_eq!(log(&w), ["0"]);
+}
+
+#[test]
+fn a_removal_ends_it_first() {
+    let w = World::new();
+    let (app, wt) = gated(&w, "slow", "");
+    wt.apply(&[]).exit(0).any_out().any_err();
+    wt.apply(&["remove"]).exit(0).any_out().err_has("ended").err_has("run-step -- slow");
+    wt.apply(&["wait"]).exit(0);
+    wt.apply(&[]).exit(0).any_out().any_err();
+    wt.run("sweatfile-apply", &["hook", "run", "pre-remove", "."]).exit(0).any_out().err_has("run-step -- slow");
+    app.git(&["worktree", "remove", "--force", "../wt"]);
+    assert!(!w.at(w.home("")).has("log"));
+}
+
+#[test]
+fn a_step_that_takes_too_long_is_ended() {
+    let w = World::new();
+    let (app, wt) = gated(&w, "slow", ", timeout = \"50ms\"");
+    wt.apply(&[]).exit(0).any_out().any_err();
+    wt.apply(&["wait"]).exit(4).any_out().err_has("status 124");
+    app.write("sweatfile", "setup = [{ run = \"read x < ~/gate\", timeout = \"50ms\" }]\n");
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    wt.apply(&[]).exit(4).any_out().err_has("exit status 124");
+}
+
+#[test]
+fn a_wrong_step_is_named_with_its_place() {
+    let w = World::new();
+    let app = w.app();
+    for (step, why) in [
+        ("{ name = \"x\" }", "a step needs `run`"),
+        ("{ run = \"x\", input = [\"a\"] }", "unknown key `input` of a step; did you mean `inputs`?"),
+        ("{ run = \"x\", inputs = \"a\" }", "`inputs` of a step must be an array of strings, not string"),
+        ("{ run = \"x\", inputs = [\"../a\"] }", "the input `../a` of a step must be a path below the worktree"),
+        ("{ run = \"x\", inputs = [\"/etc/passwd\"] }", "must be a path below the worktree"),
+        ("{ run = \"x\", timeout = \"soon\" }", "write a number and a unit"),
+        ("{ run = \"x\", name = \"a/b\" }", "`name` of a step must be 1 to 40 letters"),
+        ("{ run = \"x\", background = 1 }", "`background` of a step must be true or false, not integer"),
+        ("[\"x\"]", "`setup` must hold strings only"),
+    ] {
+        w.area(&format!("setup = [\n  {step}\n]\n"));
+        app.apply(&[]).exit(2).any_out().err_has(why).err_has("sweatfile:2:3");
+    }
+}
