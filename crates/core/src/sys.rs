@@ -1,4 +1,4 @@
-//! Calls of the system for which no safe wrapper is published: what a sandbox does with signals and Landlock.
+//! Calls of the system for which no safe wrapper is published: what a sandbox does with signals and Landlock, and shared blocks.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -117,4 +117,53 @@ pub(crate) fn landlock_version() -> i64 {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn close_abstract_sockets() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// How many bytes of a file lie in blocks that other files have, too, as `fiemap` tells (linux/fiemap.h); 0 where it does not.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the kernel writes as many extents as the structure says that it has room for")]
+pub(crate) fn shared_bytes(file: &std::fs::File) -> u64 {
+    use std::os::fd::AsRawFd;
+    const FIEMAP: libc::c_ulong = 0xC020_660B;
+    const MOST: usize = 64;
+    const SHARED: u32 = 0x2000;
+    #[repr(C)]
+    #[derive(Clone, Copy, Default)]
+    struct Extent {
+        logical: u64,
+        physical: u64,
+        length: u64,
+        reserved: [u64; 2],
+        flags: u32,
+        more: [u32; 3],
+    }
+    #[repr(C)]
+    struct Map {
+        start: u64,
+        length: u64,
+        flags: u32,
+        mapped: u32,
+        count: u32,
+        reserved: u32,
+        extents: [Extent; MOST],
+    }
+    let (mut start, mut shared) = (0, 0);
+    loop {
+        let extents = [Extent::default(); MOST];
+        let mut map = Map { start, length: u64::MAX - start, flags: 0, mapped: 0, count: 64, reserved: 0, extents };
+        // SAFETY: the descriptor is open, and the structure is alive and has room for `count` extents.
+        let answer = unsafe { libc::ioctl(file.as_raw_fd(), FIEMAP as _, &raw mut map) };
+        let known = &map.extents[..MOST.min(map.mapped as usize)];
+        shared += known.iter().filter(|extent| extent.flags & SHARED != 0).map(|extent| extent.length).sum::<u64>();
+        match known.last() {
+            Some(last) if answer == 0 && known.len() == MOST => start = last.logical + last.length,
+            _ => return shared,
+        }
+    }
+}
+
+/// Only Linux has this call.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn shared_bytes(_: &std::fs::File) -> u64 {
+    0
 }

@@ -31,6 +31,9 @@ pub struct Record {
     pub files: BTreeMap<RelPath, PlacedFile>,
     /// The directories that apply created for these files.
     pub dirs: BTreeSet<RelPath>,
+    /// The caches that apply placed.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub caches: BTreeSet<RelPath>,
     /// The `[env]` values last applied: the base of the three-way merge.
     pub env: BTreeMap<String, String>,
     /// The values about to be applied, from before the file is written until after. A kill in between leaves

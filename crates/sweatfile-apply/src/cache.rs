@@ -84,6 +84,8 @@ mod tests {
     fn a_size_is_a_number_and_a_unit() {
         let good = [("1B", 1), ("2 kB", 2_000), ("3MiB", 3 << 20), ("2GiB", 2 << 30), ("1TB", 1_000_000_000_000)];
         assert!(good.into_iter().all(|(text, size)| bytes(text) == Some(size)));
-        assert!(["", "2", "GiB", "2gib", "-1B", "2.5GiB", "99999999999TiB"].into_iter().all(|text| bytes(text).is_none()));
+        assert!(
+            ["", "2", "GiB", "2gib", "-1B", "2.5GiB", "99999999999TiB"].into_iter().all(|text| bytes(text).is_none())
+        );
     }
 }

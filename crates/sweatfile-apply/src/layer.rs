@@ -10,6 +10,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{self, Position};
 use toml::{Table, Value};
 
+use crate::cache::Cache;
 use crate::setup_step::SetupStep;
 use crate::sweatfile::{Body, ParsedSweatfile, key_of, prefix_clashes};
 
@@ -69,6 +70,7 @@ pub struct MergedLayers {
     pub files: BTreeMap<RelPath, MergedFile>,
     /// The destinations that an inner layer cleared, each with that layer.
     pub cleared: BTreeMap<RelPath, LayerName>,
+    pub caches: BTreeMap<RelPath, Cache>,
     pub setup: Vec<SetupStep>,
     pub teardown: Vec<String>,
     /// How many of its commands, counted from the front, are the area's.
@@ -115,6 +117,12 @@ pub fn merge<'a>(layers: impl Iterator<Item = &'a Layer>) -> MergedLayers {
         let setup = sweatfile.setup.iter().flatten().map(|step| &step.run);
         let commands = setup.chain(sweatfile.teardown.iter().flatten());
         merged.templates.extend(commands.filter(|_| sweatfile.template).cloned());
+        for (path, cache) in &sweatfile.caches {
+            match cache.is_cleared {
+                true => drop(merged.caches.remove(path)),
+                false => drop(merged.caches.insert(path.clone(), cache.clone())),
+            }
+        }
         for (key, value) in &sweatfile.env {
             if value.is_empty() {
                 merged.env.remove(key);
@@ -193,6 +201,10 @@ impl MergedLayers {
             (key_of(path), Value::from(file.body.to_toml(path_of, &secret)))
         });
         table.insert("files".into(), files.collect::<Table>().into());
+        if !self.caches.is_empty() {
+            let caches = self.caches.iter().map(|(path, cache)| (path.to_string(), Value::from(cache.to_toml())));
+            table.insert("caches".into(), caches.collect::<Table>().into());
+        }
         table
     }
 }

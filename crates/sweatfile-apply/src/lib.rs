@@ -17,6 +17,7 @@ mod plan;
 
 mod applied;
 mod approvable;
+mod cache;
 pub mod env_file;
 mod env_variable;
 pub mod excludes;

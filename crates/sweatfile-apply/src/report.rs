@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use shopfloor_core::approval::ApprovalStatus;
+use shopfloor_core::fs::DiskUse;
 use shopfloor_core::text;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -47,6 +48,9 @@ pub struct Report {
     /// Each difference in words; filled by `check`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<Vec<String>>,
+    /// Filled by `check --disk`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskUse>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<serde_json::Value>,
 }

@@ -24,6 +24,11 @@ impl Sweatfile {
             lines.push(format!("{line}{note}"));
             lines.extend(text.lines().map(|line| format!("             {line}")));
         }
+        lines.extend(self.caches.iter().map(|(path, cache)| match (cache.is_cleared, cache.is_linked) {
+            (true, _) => format!("  drop     {path}"),
+            (false, true) => format!("  link     {path} -> the main checkout's, file by file"),
+            (false, false) => format!("  copy     {path} from the main checkout"),
+        }));
         lines.extend(self.env.iter().map(|(name, value)| match (value.is_empty(), env_variable::danger_note(name)) {
             (true, _) => format!("  unset    {name}"),
             (false, None) => format!("  set      {name}"),

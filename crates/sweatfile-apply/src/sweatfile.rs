@@ -7,6 +7,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{Position, is_like, nearest};
 use toml_edit::{Document, Item, TableLike};
 
+use crate::cache::Cache;
 use crate::env_variable;
 use crate::placeholder::{is_within_quotes, unknown_filter};
 use crate::setup_step::SetupStep;
@@ -18,6 +19,7 @@ pub struct Sweatfile {
     /// An empty value removes the inherited key.
     pub env: BTreeMap<String, String>,
     pub files: BTreeMap<RelPath, FileEntry>,
+    pub caches: BTreeMap<RelPath, Cache>,
     pub setup: Option<Vec<SetupStep>>,
     /// What undoes the set-up where a worktree goes.
     pub teardown: Option<Vec<String>>,
@@ -61,7 +63,7 @@ pub struct ParsedSweatfile {
     pub warnings: Vec<Remark>,
 }
 
-const TOP: [&str; 6] = ["git_excludes", "env", "files", "setup", "teardown", "template"];
+const TOP: [&str; 7] = ["git_excludes", "env", "files", "caches", "setup", "teardown", "template"];
 /// The keys of the newer format, to which the first author of sweatfiles went on.
 pub const NEWER: [&str; 13] = [
     "hooks",
@@ -130,6 +132,7 @@ impl Parser<'_> {
                 "git_excludes" | "setup" | "teardown" => self.array(key, at, item),
                 "env" => self.env(at, item),
                 "files" => self.files(at, item),
+                "caches" => self.caches(at, item),
                 "template" => match item.as_bool() {
                     Some(on) => self.parsed.sweatfile.template = on,
                     None => self.problem(at, format!("`template` must be true or false, not {}", with_article(item))),
@@ -208,6 +211,24 @@ impl Parser<'_> {
                     body = Body::Copy(std::mem::take(source));
                 }
                 self.parsed.sweatfile.files.insert(destination, FileEntry { body, at });
+            }
+        }
+    }
+
+    fn caches(&mut self, at: Position, item: &Item) {
+        let Some(table) = item.as_table_like() else {
+            return self.problem(at, format!("`caches` must be a table, not {}", with_article(item)));
+        };
+        for (key, item) in table.iter() {
+            let at = self.at(table, key);
+            if self.hoist(key, at, item) {
+                continue;
+            }
+            let path = RelPath::parse(key.trim_end_matches('/')).map_err(|why| why.to_string());
+            let cache = item.as_table_like().ok_or_else(|| "it must be a table".to_owned());
+            match path.and_then(|path| Ok((path, Cache::parse(cache?, at)?))) {
+                Ok((path, cache)) => drop(self.parsed.sweatfile.caches.insert(path, cache)),
+                Err(why) => self.problem(at, format!("caches entry `{key}`: {why}")),
             }
         }
     }

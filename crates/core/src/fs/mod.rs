@@ -1,8 +1,10 @@
 //! Files, written so that a reader sees the old or the new whole at every instant, and reached so
 //! that no link leads outside the directory they are meant for.
 
+mod disk_use;
 mod displaced;
 mod mount;
+mod parts;
 mod read;
 mod removal;
 mod root;
@@ -27,11 +29,13 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, FileType, OFlags, RenameFlags, linkat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
+pub use self::disk_use::{DiskUse, disk_use};
 pub use self::displaced::{DisplacedFile, Writers, is_displaced};
-pub use self::mount::below as mounts_below;
+pub use self::mount::{below as mounts_below, shares_blocks};
+pub use self::parts::Parts;
 pub(crate) use self::read::read_regular;
 pub use self::read::{ends_line, last_line, read, read_head, read_no_follow, read_own, read_tail, read_text};
-pub use self::removal::size_of;
+pub use self::removal::{size_in_words, size_of};
 pub use self::root::{Content, Found, Listing, Root};
 pub use self::root_list::Bytes;
 pub use self::staging::{RESERVED, Staged, Staging};

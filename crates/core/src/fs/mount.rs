@@ -43,6 +43,21 @@ fn unescaped(text: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
+/// Whether copies from one directory to the other share their blocks: both are on one file system that can do that.
+#[cfg(target_os = "linux")]
+pub fn shares_blocks(from: &Path, to: &Path) -> bool {
+    // btrfs, xfs and bcachefs, as linux/magic.h and their sources have them.
+    const ABLE: [u64; 3] = [0x9123_683E, 0x5846_5342, 0xCA45_1A4E];
+    let is_able = rustix::fs::statfs(from).is_ok_and(|stat| ABLE.contains(&(stat.f_type as u64)));
+    is_able && at(from).ok().is_some_and(|from| at(to).ok() == Some(from))
+}
+
+/// APFS can.
+#[cfg(not(target_os = "linux"))]
+pub fn shares_blocks(from: &Path, to: &Path) -> bool {
+    cfg!(target_os = "macos") && at(from).ok() == at(to).ok()
+}
+
 /// The mount that a directory is on.
 pub fn at(path: &Path) -> rustix::io::Result<Mount> {
     match statx_mount(CWD, path, AtFlags::empty()) {

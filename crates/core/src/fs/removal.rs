@@ -70,6 +70,11 @@ pub fn size_of(dir: &Path) -> String {
             }
         }
     }
+    size_in_words(bytes)
+}
+
+/// A size as a person reads it.
+pub fn size_in_words(bytes: u64) -> String {
     match bytes {
         0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
         _ => format!("{} MB", bytes / 1_000_000),

@@ -180,6 +180,13 @@ impl Staging {
         Ok(staged)
     }
 
+    /// Makes something in another way, at a temporary path.
+    pub fn make(&self, root: &Root, target: &RelPath, make: impl FnOnce(&Path) -> Result<()>) -> Result<Staged> {
+        let staged = self.name(root, target)?;
+        make(&staged.path())?;
+        Ok(staged)
+    }
+
     pub(super) fn name(&self, root: &Root, target: &RelPath) -> Result<Staged> {
         let (dir_path, dir) = match &self.private {
             Some((path, dir)) => (path.clone(), dir.clone()),
@@ -197,7 +204,7 @@ fn sweep(dir: &Path, is_shared: bool) -> Result<()> {
     if is_shared { super::sweep_old_temporaries(dir) } else { super::sweep(dir, RESERVED) }
 }
 
-fn create(path: &Path, mode: Option<u32>) -> io::Result<File> {
+pub(super) fn create(path: &Path, mode: Option<u32>) -> io::Result<File> {
     let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode.unwrap_or(0o644)).open(path)?;
     if let Some(mode) = mode {
         file.set_permissions(std::fs::Permissions::from_mode(mode))?;

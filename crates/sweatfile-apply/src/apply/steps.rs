@@ -68,6 +68,9 @@ fn intent(worktree: &OpenWorktree, plan: &Plan, before: &Record) -> Result<Recor
             let placed = PlacedFile { replaces: replaces.clone(), ..placed.clone() };
             record.files.insert(step.path.clone(), placed);
         }
+        if let FileOperation::Place(_, FileToPlace::Cache(_)) = &step.operation {
+            record.caches.insert(step.path.clone());
+        }
     }
     if plan.env.operation != EnvOperation::Nothing {
         record.env = plan.env.was.clone();
@@ -138,6 +141,9 @@ fn stage(root: &Root, staging: &Staging, path: &RelPath, file: &FileToPlace) -> 
         FileToPlace::Link(target) => staging.link(root, path, target),
         FileToPlace::Write(bytes) => staging.file(root, path, bytes, None),
         FileToPlace::Copy(from) => staging.copy(root, path, from),
+        FileToPlace::Cache(source) => {
+            staging.make(root, path, |at| source.parts.copy(&source.from, at, source.is_linked))
+        }
     }
 }
 
@@ -163,7 +169,7 @@ pub fn write_env_file(worktree: &OpenWorktree, operation: &EnvOperation) -> Resu
 /// `.sweatshop-env`.
 pub fn open_staging(worktree: &OpenWorktree, record: &Record) -> Result<Staging> {
     let staging = Staging::open(&layout::staging(&worktree.repo), &worktree.root)?;
-    staging.sweep_beside(&worktree.root, record.files.keys().chain([&path()?]))?;
+    staging.sweep_beside(&worktree.root, record.files.keys().chain(&record.caches).chain([&path()?]))?;
     Ok(staging)
 }
 

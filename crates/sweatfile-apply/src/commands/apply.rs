@@ -129,7 +129,10 @@ pub fn set_up(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, options: &App
         let failure = apply::placing_failure(&report);
         return Ok(Applied { report, failure, unapproved });
     }
+    let caches: Vec<String> = plan.caches().map(|path| path.to_string()).collect();
+    let copying = caches.first().and_then(|_| ui.spinner(&format!("copying {}", caches.join(", "))));
     let mut failure = apply::place(worktree, &plan, &facts.record, &mut report);
+    drop(copying);
     drop(lock);
     if failure.is_some() {
         report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);

@@ -4,6 +4,7 @@ use serde_json::json;
 use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::fs;
 use shopfloor_core::git::Git;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -26,6 +27,9 @@ pub struct Args {
     /// Check all worktrees of the repository; each line begins with the worktree's path
     #[arg(long)]
     pub all: bool,
+    /// Also say how much of the disk the worktree takes, and how much it shares with others
+    #[arg(long)]
+    pub disk: bool,
 }
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
@@ -66,6 +70,8 @@ fn check(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let plan = plan::plan(&layers.layers, &merged, &facts, SetupRequest::IfNeeded);
     let mut report = plan.report(&worktree.path, &layers.layers, ReportFor::Check);
     report.warnings.splice(0..0, layers.warnings());
+    report.warnings.extend(facts::naming_main(&worktree, &facts.record));
+    report.disk = args.disk.then(|| fs::disk_use(&worktree.path));
     for warning in &report.warnings {
         ui.warn(warning);
     }
@@ -77,6 +83,10 @@ fn check(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     } else {
         let path = worktree.path.to_string_lossy();
         let begin = if args.all { format!("{}: ", printable(&path)) } else { String::new() };
+        if let Some(disk) = report.disk {
+            let (own, shared) = (fs::size_in_words(disk.own), fs::size_in_words(disk.shared));
+            ui.line(format!("{begin}takes {own}, and shares {shared}"));
+        }
         plan.drift.iter().for_each(|line| ui.line(format!("{begin}{}", printable(line))));
     }
     Ok(if plan.drift.is_empty() { Exit::Done } else { Exit::No })

@@ -1,16 +1,138 @@
 //! What a fresh worktree can get of the caches of the main checkout.
 
-use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{CopiedTree, Found, Root};
+use shopfloor_core::fs::{self, Found, Parts, size_in_words};
 use shopfloor_core::path::RelPath;
-use walkdir::WalkDir;
 
+use super::copyable::{ENVIRONMENT, environment, name_left, stays};
+use crate::applied::Record;
 use crate::cache::Cache;
-use crate::layer::MergedLayers;
 use crate::worktree::OpenWorktree;
 
-/// The caches that the worktree lacks, each with what is copied, or why it is not.
-pub type Caches = BTreeMap<RelPath, std::result::Result<CopiedTree, String>>;
+/// The caches that the worktree lacks and the main checkout has, each with what is copied, or why it is not.
+pub type Caches = BTreeMap<RelPath, std::result::Result<Arc<CacheSource>, String>>;
+
+/// What is copied for one.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct CacheSource {
+    pub from: PathBuf,
+    pub parts: Parts,
+    /// Whether the files are hard links to those in the main checkout.
+    pub is_linked: bool,
+    /// How it is made, in words.
+    pub made_by: String,
+}
+
+/// Reads the caches, and warns about what is not copied of them.
+pub fn read(
+    worktree: &OpenWorktree,
+    wanted: impl Iterator<Item = (RelPath, Cache)>,
+    warnings: &mut Vec<String>,
+) -> Result<Caches> {
+    let mut caches = Caches::new();
+    let checkout = &worktree.repo.home.checkout;
+    if *checkout == worktree.path || !checkout.join(".git").exists() {
+        return Ok(caches);
+    }
+    for (path, cache) in wanted {
+        let tracked = |dir: &Path| worktree.git.ls_files(dir, &["--".into(), path.as_path().into()]);
+        if cache.is_linked && !tracked(&worktree.path)?.is_empty() {
+            let why = "it is not linked: git tracks files in it, and an edit of one would change the main checkout's";
+            caches.insert(path, Err(why.to_owned()));
+        } else if worktree.root.look(&path)? == Found::Missing && checkout.join(path.as_path()).is_dir() {
+            let source = source(worktree, &path, &cache, warnings);
+            caches.insert(path, source.map(Arc::new));
+        }
+    }
+    Ok(caches)
+}
+
+fn source(
+    worktree: &OpenWorktree,
+    path: &RelPath,
+    cache: &Cache,
+    warnings: &mut Vec<String>,
+) -> std::result::Result<CacheSource, String> {
+    let from = worktree.repo.home.checkout.join(path.as_path());
+    if let Some(dir) = environment(&worktree.repo.home.checkout, &path.as_path().join("x")) {
+        let named = if dir == path.as_path() { String::new() } else { format!("{}: ", dir.display()) };
+        return Err(format!("{named}{ENVIRONMENT}"));
+    }
+    let mut source = CacheSource { from: from.clone(), ..CacheSource::default() };
+    let bytes = list(path, &mut source, warnings).map_err(|e| format!("it cannot be read: {e}"))?;
+    let below = source.parts.files.iter().chain(source.parts.links.iter().map(|(link, _)| link));
+    let all: BTreeSet<PathBuf> = below.map(|below| path.as_path().join(below)).collect();
+    let mut left = Vec::new();
+    source.parts.links.retain(|(below, target)| {
+        let link = path.as_path().join(below);
+        let stays = stays(&worktree.path, &link, target, &all);
+        left.extend((!stays).then_some(link));
+        stays
+    });
+    name_left(left, warnings);
+    let shares = fs::shares_blocks(&from, &worktree.path);
+    if bytes > cache.max && !shares && !cache.is_linked {
+        let (size, most) = (size_in_words(bytes), size_in_words(cache.max));
+        return Err(format!("it has {size}, more than `max` ({most}), and the file system cannot share its blocks"));
+    }
+    if cache.is_linked {
+        warnings
+            .push(format!("{path} has hard links to the main checkout's files: what writes one in place changes both"));
+    }
+    let how = match (cache.is_linked, shares) {
+        (true, _) => "linked to the main checkout's files",
+        (false, true) => "shares its blocks with the main checkout",
+        (false, false) => "copied from the main checkout",
+    };
+    source.made_by = format!("{how}, {} in {} files", size_in_words(bytes), source.parts.files.len());
+    source.is_linked = cache.is_linked;
+    Ok(source)
+}
+
+/// The programs of copied caches that name the main checkout, in words: they would work on that one.
+pub fn naming_main(worktree: &OpenWorktree, record: &Record) -> Vec<String> {
+    let main = worktree.repo.home.checkout.as_os_str().as_encoded_bytes();
+    let mut named = Vec::new();
+    for dir in record.caches.iter().flat_map(|path| ["bin", ".bin"].map(|bin| path.as_path().join(bin))) {
+        let Ok(dir) = RelPath::parse_os(dir.as_os_str()) else { continue };
+        let Ok(Some(there)) = worktree.root.below(&dir) else { continue };
+        for name in there.names(|_| true).unwrap_or_default() {
+            let path = worktree.root.join(&dir).join(name);
+            let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
+            let head = if is_file { fs::read_head(&path).ok().flatten() } else { None };
+            if head.is_some_and(|head| head.windows(main.len()).any(|part| part == main)) {
+                named.push(format!("{} names the main checkout, and would work on that one", path.display()));
+            }
+        }
+    }
+    named
+}
+
+/// Lists what a cache has, and returns how large its files are. What cannot be copied is named.
+fn list(path: &RelPath, source: &mut CacheSource, warnings: &mut Vec<String>) -> std::io::Result<u64> {
+    let (mut bytes, mut dirs) = (0, vec![PathBuf::new()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in source.from.join(&dir).read_dir()? {
+            let entry = entry?;
+            let (below, whole, meta) = (dir.join(entry.file_name()), entry.path(), entry.metadata()?);
+            if meta.is_symlink() {
+                source.parts.links.push((below, whole.read_link()?));
+            } else if meta.is_dir() && whole.join("pyvenv.cfg").exists() {
+                warnings.push(format!("{path}/{}: {ENVIRONMENT}", below.display()));
+            } else if entry.file_name().eq_ignore_ascii_case(".git") || !meta.is_dir() && !meta.is_file() {
+                warnings.push(format!("{path}/{} is not copied", below.display()));
+            } else if meta.is_dir() {
+                source.parts.dirs.push(below.clone());
+                dirs.push(below);
+            } else {
+                bytes += meta.len();
+                source.parts.files.push(below);
+            }
+        }
+    }
+    Ok(bytes)
+}

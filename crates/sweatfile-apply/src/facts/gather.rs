@@ -7,12 +7,15 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Found, Staging};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::text::Position;
 
+use super::caches::{self, Caches};
 use super::files::{CurrentEnvFile, CurrentFile, Original, read_current, read_env_file, read_original};
 use super::step_inputs;
 use super::unapproved_inputs::{self, TrackedFile};
 use super::worktreeinclude::{self, IncludedFiles};
 use crate::applied::Record;
+use crate::cache::Cache;
 use crate::env_file;
 use crate::excludes;
 use crate::layer::MergedLayers;
@@ -59,6 +62,8 @@ pub struct Facts {
     pub envrc: Option<String>,
     /// Absent files that `.worktreeinclude` asks for, each with its original.
     pub included: IncludedFiles,
+    /// The caches that the worktree lacks.
+    pub caches: Caches,
     /// Whether temporary names have to be excluded.
     pub needs_reserved: bool,
     pub placeholders: Placeholders,
@@ -125,7 +130,11 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     if !merged.env.is_empty() {
         facts.envrc = read_envrc(worktree, merged, &facts);
     }
-    facts.included = worktreeinclude::read(worktree, merged, &mut facts.warnings)?;
+    let included = worktreeinclude::read(worktree, merged, &mut facts.warnings)?;
+    facts.included = included.files;
+    let usual = |path: RelPath| (path, Cache::usual(Position { line: 1, column: 1 }));
+    let own = merged.caches.iter().map(|(path, cache)| (path.clone(), cache.clone()));
+    facts.caches = caches::read(worktree, own.chain(included.dirs.into_iter().map(usual)), &mut facts.warnings)?;
     read_what_git_says(worktree, merged, &mut facts)?;
     Ok(facts)
 }
@@ -186,12 +195,15 @@ fn read_what_git_says(worktree: &OpenWorktree, merged: &MergedLayers, facts: &mu
     let is_absent = |path: &&RelPath| facts.current.get(*path).is_none_or(|current| current.found == Found::Missing);
     let absent = merged.files.keys().chain(facts.included.keys()).filter(is_absent);
     let mut paths: Vec<PathBuf> = absent.map(|p| p.as_path().to_path_buf()).collect();
+    // Git knows from the slash that it would be a directory.
+    paths.extend(facts.caches.keys().map(|path| format!("{path}/").into()));
     let env_file = PathBuf::from(env_file::FILE);
     paths.extend((!merged.env.is_empty()).then(|| env_file.clone()));
     let patterns = excludes::wanted(merged, facts.needs_reserved);
     let ignored = read_ignored(worktree, &paths, &facts.exclude, &patterns)?;
     facts.is_env_exposed = !merged.env.is_empty() && !ignored.contains(&env_file);
-    facts.ignored = ignored.iter().filter_map(|p| RelPath::parse_os(p.as_os_str()).ok()).collect();
+    let path = |p: &PathBuf| RelPath::parse_os(p.components().as_path().as_os_str()).ok();
+    facts.ignored = ignored.iter().filter_map(path).collect();
     facts.patterns_matching_tracked = patterns_matching_tracked(worktree, &patterns, &facts.record)?;
     Ok(())
 }

@@ -2,6 +2,8 @@
 //! are hashed, shown and executed are the same bytes.
 
 mod area_layer;
+mod caches;
+mod copyable;
 pub mod files;
 mod gather;
 mod layers;
@@ -10,6 +12,7 @@ mod step_inputs;
 mod unapproved_inputs;
 mod worktreeinclude;
 
+pub use self::caches::{CacheSource, naming_main};
 pub use self::files::{CurrentEnvFile, read_env_file, source_path};
 pub use self::gather::{Facts, SetupRequest, read};
 pub use self::layers::{Layers, LoadOptions, SETTINGS, load as load_layers, load_settings};

@@ -9,7 +9,7 @@ use shopfloor_core::fs::Content;
 use shopfloor_core::path::RelPath;
 
 use super::files::{CurrentEnvFile, CurrentFile, content_of, read_current, read_env_file};
-use crate::applied::{self, Record};
+use crate::applied::{self, PlacedFile, Record};
 use crate::env_file;
 use crate::worktree::OpenWorktree;
 
@@ -30,7 +30,14 @@ pub struct RemovalFacts {
 }
 
 pub fn read(worktree: &OpenWorktree) -> Result<RemovalFacts> {
-    let record = Record::load(worktree)?;
+    let mut record = Record::load(worktree)?;
+    // Of a cache only the name is recorded: it goes if the main checkout has the same.
+    for path in record.caches.clone() {
+        let original = worktree.repo.home.checkout.join(path.as_path());
+        if let Ok(content) = content_of(&original).or_else(|_| content_of(&worktree.root.join(&path))) {
+            record.files.insert(path, PlacedFile { layer: None, content, copied_from: Some(original), replaces: None });
+        }
+    }
     let mut current = BTreeMap::new();
     let mut originals_alive = BTreeSet::new();
     for (path, placed) in &record.files {

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{Content, Found, Root};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::shell_word;
 
+use super::copyable::{ENVIRONMENT, environment, name_left, stays};
 use crate::env_file;
 use crate::layer::MergedLayers;
 use crate::worktree::OpenWorktree;
@@ -19,10 +20,18 @@ const FILE: &str = ".worktreeinclude";
 /// The absent files that are asked for, each with its original. A link is made anew, with the same target.
 pub type IncludedFiles = BTreeMap<RelPath, (PathBuf, Content)>;
 
+/// What is asked for.
+#[derive(Debug, Default)]
+pub struct Included {
+    pub files: IncludedFiles,
+    /// Directories that match as a whole, which are copied as caches.
+    pub dirs: Vec<RelPath>,
+}
+
 /// Finds the files that match, are ignored in the main checkout, and are absent from the worktree, each with its original,
 /// and warns about those that are not copied.
-pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<String>) -> Result<IncludedFiles> {
-    let mut included = IncludedFiles::new();
+pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<String>) -> Result<Included> {
+    let mut included = Included::default();
     let checkout = &worktree.repo.home.checkout;
     if *checkout == worktree.path || !checkout.join(".git").exists() {
         return Ok(included);
@@ -32,9 +41,13 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
         return Ok(included);
     }
     let matching = worktree.git.ls_files(checkout, &[&["-o".into(), "-i".into()], &patterns[..]].concat())?;
-    let matching: BTreeSet<PathBuf> = matching.into_iter().collect();
+    let mut matching: BTreeSet<PathBuf> = matching.into_iter().collect();
+    if matching.iter().any(|path| path.parent().is_some_and(|dir| dir.iter().next().is_some())) {
+        included.dirs = whole_dirs(worktree, merged, &patterns)?;
+        matching.retain(|path| !included.dirs.iter().any(|dir| path.starts_with(dir.as_path())));
+    }
     let main = Root::open(checkout)?;
-    let (mut absent, mut left) = (Vec::new(), Vec::new());
+    let (mut absent, mut left, mut environments) = (Vec::new(), Vec::new(), BTreeSet::new());
     for path in &matching {
         // git lists a nested repository as `dir/`; names that git knows and we refuse are not copied.
         let Ok(rel) = RelPath::parse_os(path.as_os_str()) else { continue };
@@ -44,26 +57,49 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
         if reserved || taken {
             continue;
         }
-        let (found, is_missing) = (main.look(&rel)?, worktree.root.look(&rel)? == Found::Missing);
-        match found {
-            // Also where the worktree has one of its own: the rest of a virtual environment must not be mixed into that.
-            Found::Link(target) if !stays(worktree, path, &target, &matching) => left.push((path.clone(), is_missing)),
-            _ if !is_missing => {}
+        if worktree.root.look(&rel)? != Found::Missing {
+            continue;
+        }
+        if let Some(dir) = environment(checkout, path) {
+            environments.insert(dir);
+            continue;
+        }
+        match main.look(&rel)? {
+            Found::Link(target) if !stays(&worktree.path, path, &target, &matching) => left.push(path.clone()),
             _ if path.to_str().is_none() => warnings.push(format!("{rel} is not copied: its name is not UTF-8")),
             Found::File(_) | Found::Link(_) => absent.push(path.clone()),
             _ => warnings.push(format!("{rel} is not copied: it is not a regular file")),
         }
     }
-    leave_out(&mut absent, left, &matching, warnings);
+    name_left(left, warnings);
+    let is_missing = |dir: &&&std::path::Path| worktree.path.join(dir).symlink_metadata().is_err();
+    warnings.extend(environments.iter().filter(is_missing).map(|dir| format!("{}: {ENVIRONMENT}", dir.display())));
     let ignored: HashSet<PathBuf> = worktree.git.ignored(checkout, &absent, None)?.into_iter().collect();
     for path in absent.into_iter().filter(|p| ignored.contains(p)) {
         let Ok(rel) = RelPath::parse_os(path.as_os_str()) else { continue };
         match main.content(&rel) {
-            Ok(content) => included.extend(content.map(|content| (rel, (checkout.join(&path), content)))),
+            Ok(content) => included.files.extend(content.map(|content| (rel, (checkout.join(&path), content)))),
             Err(why) => warnings.push(format!("{rel} is not copied: {why}")),
         }
     }
     Ok(included)
+}
+
+/// The ignored directories of the main checkout that match as a whole, and that no entry places anything in.
+fn whole_dirs(worktree: &OpenWorktree, merged: &MergedLayers, patterns: &[OsString]) -> Result<Vec<RelPath>> {
+    let checkout = &worktree.repo.home.checkout;
+    let options = ["-o", "-i", "--directory"].map(OsString::from);
+    let listed = worktree.git.ls_files(checkout, &[&options[..], patterns].concat())?;
+    let dirs = listed.iter().filter_map(|path| path.to_str()?.strip_suffix('/'));
+    let dirs: Vec<PathBuf> = dirs.filter(|dir| !checkout.join(dir).join(".git").exists()).map(PathBuf::from).collect();
+    let ignored: HashSet<PathBuf> = worktree.git.ignored(checkout, &dirs, None)?.into_iter().collect();
+    let dirs =
+        dirs.iter().filter(|dir| ignored.contains(*dir)).filter_map(|dir| RelPath::parse_os(dir.as_os_str()).ok());
+    let is_apart = |dir: &RelPath| {
+        let touches = |other: &RelPath| other == dir || other.is_parent_of(dir) || dir.is_parent_of(other);
+        !merged.files.keys().chain(merged.caches.keys()).any(touches)
+    };
+    Ok(dirs.filter(is_apart).collect())
 }
 
 /// The list as arguments of `git ls-files`. Only patterns are read from it, so it may be a link to anywhere.
@@ -87,51 +123,4 @@ fn patterns(worktree: &OpenWorktree, warnings: &mut Vec<String>) -> Result<Vec<O
     };
     warnings.push(format!("{} is not read: {why}", list.display()));
     Ok(Vec::new())
-}
-
-/// Whether a link can be made in the worktree, too: it does not lead out of it, and leads to something that is copied
-/// along or is there already. It goes up only at its beginning: behind a name that is itself a link, `..` could lead
-/// anywhere.
-fn stays(worktree: &OpenWorktree, path: &Path, target: &Path, matching: &BTreeSet<PathBuf>) -> bool {
-    let up = target.components().take_while(|part| *part == Component::ParentDir).count();
-    let down: PathBuf = target.components().skip(up).collect();
-    let goes_down = down.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    let Some(place) = path.ancestors().nth(up + 1).filter(|_| goes_down).map(|above| above.join(down)) else {
-        return false;
-    };
-    place.ancestors().any(|above| matching.contains(above))
-        || matching.range(place.clone()..).next().is_some_and(|first| first.starts_with(&place))
-        || worktree.path.join(&place).symlink_metadata().is_ok()
-}
-
-/// Says once for each directory which links are left out. A virtual environment without one of its links would be half a
-/// one, so it is left out whole.
-fn leave_out(
-    absent: &mut Vec<PathBuf>,
-    left: Vec<(PathBuf, bool)>,
-    matching: &BTreeSet<PathBuf>,
-    warnings: &mut Vec<String>,
-) {
-    let mut by_dir: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-    let is_environment = |dir: &&Path| matching.contains(&dir.join("pyvenv.cfg"));
-    for (link, is_missing) in left {
-        let environment = link.ancestors().find(is_environment);
-        if let Some(dir) = environment {
-            absent.retain(|path| !path.starts_with(dir));
-        }
-        let top = environment.or_else(|| link.iter().next().map(Path::new)).unwrap_or(&link).to_path_buf();
-        if is_missing {
-            by_dir.entry(top).or_default().push(link);
-        }
-    }
-    for (dir, links) in by_dir {
-        let (shown, first, more) = (dir.display(), links[0].display(), links.len() - 1);
-        warnings.push(if is_environment(&&*dir) {
-            format!("{shown} is not copied: it is a virtual environment, and {first} leads out of it")
-        } else if more == 0 {
-            format!("{first} is not copied: the link leads out of what is copied")
-        } else {
-            format!("{first} and {more} more links in {shown} are not copied: they lead out of what is copied")
-        });
-    }
 }

@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::env::{self, EnvOperation, EnvStep};
-use super::files::{self, FileOperation, FileStep};
+use super::files::{self, FileOperation, FileStep, FileToPlace};
 use super::setup::{self, PlannedStep, SetupPlan, SetupRun};
 use crate::applied::Record;
 use crate::env_file;
@@ -143,6 +143,12 @@ impl Plan {
             || self.files.iter().any(|step| step.operation != FileOperation::Nothing)
     }
 
+    /// The caches that are copied.
+    pub fn caches(&self) -> impl Iterator<Item = &RelPath> {
+        let is_cache = |step: &&FileStep| matches!(step.operation, FileOperation::Place(_, FileToPlace::Cache(_)));
+        self.files.iter().filter(is_cache).map(|step| &step.path)
+    }
+
     /// What apply would do, or for `check`, how the worktree differs.
     pub fn report(&self, worktree: &Path, layers: &[Layer], report_for: ReportFor) -> Report {
         let differs = |action: ItemAction, drifts: bool| match (report_for, drifts) {
@@ -182,6 +188,7 @@ impl Plan {
             },
             setup: self.setup.steps.iter().map(line).collect(),
             warnings: self.warnings.clone(),
+            disk: None,
             drift: (report_for == ReportFor::Check).then(|| self.drift.clone()),
             error: None,
         }

@@ -1,13 +1,14 @@
 //! What to do at each destination, given the merged entry, the current file and the one that apply placed before.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use shopfloor_core::fs::{Content, Found};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::applied::PlacedFile;
-use crate::facts::Facts;
+use crate::facts::{CacheSource, Facts};
 use crate::layer::{LayerName, MergedFile, MergedLayers};
 use crate::report::ItemAction;
 use crate::sweatfile::Body;
@@ -41,6 +42,7 @@ pub enum FileToPlace {
     Link(PathBuf),
     Write(Vec<u8>),
     Copy(PathBuf),
+    Cache(Arc<CacheSource>),
 }
 
 /// Plans a step for every destination that has an entry, was cleared, or comes from `.worktreeinclude`.
@@ -69,7 +71,20 @@ pub fn plan(merged: &MergedLayers, facts: &Facts) -> Vec<FileStep> {
         let why = "copied as .worktreeinclude asks".to_owned();
         FileStep::new(path, ItemAction::Created, why, FileOperation::Place(None, make), Some(placed))
     });
-    wanted.chain(cleared).chain(included).collect()
+    let caches = facts.caches.iter().map(|(path, source)| {
+        let step = |action, why: &str, operation| FileStep {
+            drifts: false,
+            ..FileStep::new(path, action, why.to_owned(), operation, None)
+        };
+        match source {
+            Ok(source) => {
+                let place = FileOperation::Place(None, FileToPlace::Cache(source.clone()));
+                step(ItemAction::Created, &source.made_by, place)
+            }
+            Err(why) => step(ItemAction::Skipped, why, FileOperation::Nothing),
+        }
+    });
+    wanted.chain(cleared).chain(included).chain(caches).collect()
 }
 
 impl FileToPlace {

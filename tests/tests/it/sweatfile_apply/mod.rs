@@ -2,6 +2,7 @@
 
 mod any_bytes;
 mod approval;
+mod caches;
 mod check;
 mod concurrent_changes;
 mod design_examples;
