@@ -19,6 +19,13 @@ pub struct Approvable {
     pub path: PathBuf,
     /// The bytes that a person approves; none when there is no such file.
     pub bytes: Option<Vec<u8>>,
+    /// What comes with it, for the summary.
+    pub more: Vec<String>,
+}
+
+/// Where a file lies below its checkout, by its name in the store of approvals.
+pub fn path_of(name: &str) -> &str {
+    name.strip_prefix("worktree:").unwrap_or(name)
 }
 
 /// The name under which a tracked file is approved. No other approvable file has a name that begins like this.
@@ -47,6 +54,7 @@ impl Approvable {
         let mut lines = vec![format!("{path} would:")];
         if self.name == FILE {
             lines.extend(sweatfile::parse(self.bytes()).sweatfile.requests());
+            lines.extend(self.more.iter().cloned());
         } else if self.name == config::REPOSITORY_FILE {
             lines.push("  set what runs commands or reaches outside the repository:".into());
             lines.extend(text.lines().map(|l| format!("    {l}")));

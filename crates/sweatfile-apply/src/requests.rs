@@ -48,7 +48,7 @@ impl Sweatfile {
 }
 
 /// Whether programs are known to run what a file of this name says.
-fn runs_code(path: &RelPath, text: &str) -> bool {
+pub fn runs_code(path: &RelPath, text: &str) -> bool {
     let (whole, name) = (path.to_string(), path.name().to_string_lossy().into_owned());
     is_like(&name, ".envrc mise.toml .mise.toml .mcp.json lefthook* .lefthook*")
         || is_like(&whole, ".claude/settings*.json .vscode/tasks.json .husky/*")

@@ -43,7 +43,7 @@ pub fn answer(file: &Approvable, status: ApprovalStatus) -> Value {
 
 /// Every file that needs approval: the repository's, and those that hold setup back in the current worktree.
 pub fn find_all(env: &Env, git: &Git, repo: &Repo, dirs: &LayerFlags, layers: &Layers) -> Result<Vec<Approvable>> {
-    let mut files = layers.approvable(&repo.home);
+    let mut files = layers.approvable(git, &repo.home)?;
     if repo.worktree.is_some() {
         let worktree = OpenWorktree::open(env, git.clone(), repo.clone())?;
         files.extend(holding_setup(&worktree, dirs, SetupRequest::Again)?);
@@ -58,6 +58,7 @@ fn holding_setup(worktree: &OpenWorktree, dirs: &LayerFlags, request: SetupReque
         name: approvable::tracked_name(path),
         path: worktree.root.join(path),
         bytes: Some(held.shown.clone().into_bytes()),
+        more: Vec::new(),
     });
     Ok(held.collect())
 }
@@ -100,7 +101,7 @@ pub fn ask_about_all(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, reques
         }
         Ok(())
     };
-    ask_about(layers.approvable(&repo.home))?;
+    ask_about(layers.approvable(&worktree.git, &repo.home)?)?;
     if layers.repo().approval == ApprovalStatus::Required {
         remember_used(worktree, dirs)?;
     }

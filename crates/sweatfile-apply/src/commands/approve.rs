@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::approvals;
-use crate::approvable::Approvable;
+use crate::approvable::{Approvable, path_of};
 use crate::facts::{self, LoadOptions};
 use crate::failure;
 use crate::flags::LayerFlags;
@@ -25,6 +25,9 @@ pub struct Args {
     /// Approve without asking, and print what is trusted
     #[arg(long)]
     pub yes: bool,
+    /// Only propose what this commit has too, as `origin/main`
+    #[arg(long, value_name = "COMMIT")]
+    pub from: Option<String>,
 }
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
@@ -38,6 +41,16 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         let mut files = approvals::find_all(env, &git, &repo, dirs, &layers)?;
         files.retain(|file| file.bytes.is_some() && seen.insert(file.name.clone()));
         for file in files {
+            if let Some(commit) = args
+                .from
+                .as_ref()
+                .filter(|_| file.status(env, &repo).is_ok_and(|status| status != ApprovalStatus::Approved))
+                && !has(&git, &repo, commit, &file)?
+            {
+                let path = file.path.display();
+                ui.note(format!("{path} is not as {commit} has it; `sweatfile-apply approve` asks about it"));
+                continue;
+            }
             if has_consent(ui, env, &repo, &file, args)? {
                 approve(ui, env, &repo, &file)?;
             } else {
@@ -55,6 +68,18 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         Some(path) => Err(failure::UNAPPROVED.failure(format!("{} stays unapproved", path.display()))),
         None => Ok(Exit::Done),
     }
+}
+
+/// Whether a commit has the same bytes at the file's path.
+fn has(git: &Git, repo: &Repo, commit: &str, file: &Approvable) -> Result<bool> {
+    let at = &repo.home.checkout;
+    let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{commit}^{{commit}}")];
+    let id = git.cmd(at).args(verify).capture()?.text();
+    if id.is_empty() {
+        return Err(Failure::usage(format!("there is no commit `{commit}` here")).hint("run `git fetch` first"));
+    }
+    let blob = git.cmd(at).args(["cat-file", "blob", &format!("{id}:{}", path_of(&file.name))]).capture()?;
+    Ok(blob.status.success() && Some(&blob.stdout) == file.bytes.as_ref())
 }
 
 /// Shows the file unless it is approved, and asks about it unless the flags say what to do; exit 3 when nobody can be

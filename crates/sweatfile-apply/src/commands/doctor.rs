@@ -13,6 +13,7 @@ use shopfloor_core::ui::Ui;
 
 use super::apply::{self, ApplyOptions};
 use crate::applied::{self, Record};
+use crate::apply::teardown;
 use crate::excludes;
 use crate::flags::LayerFlags;
 use crate::layout::{self, TOOL};
@@ -47,7 +48,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
             let applied = apply::set_up(ui, &worktree, dirs, &options)?;
             applied.failure.or(applied.unapproved).map_or(Ok(()), Err)
         }
-        Repair::ReleaseExcludes(patterns) => release(&worktree.repo, patterns),
+        Repair::ReleaseExcludes(patterns) => release(&worktree.repo, patterns).map(drop),
         Repair::InstallHook => doctor::install_hook(&worktree.git, &worktree.repo, TOOL),
     })
 }
@@ -75,6 +76,13 @@ fn check(worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
     let removed = layout::removed_dir(repo);
     let kept = fs::list(&removed).map(|all| all.len());
     look("removed", kept.map(|count| format!("variables of {count} removed worktrees are in {}", removed.display())));
+    findings.push(match teardown::waiting(worktree) {
+        0 => Finding::good("teardown", "nothing waits for one"),
+        count => {
+            let what = format!("worktrees that are gone and wait for it: {count}");
+            Finding::bad("teardown", what, "run `sweatfile-apply sweep`", None)
+        }
+    });
     findings.push(match unused_excludes(&worktree.env, repo) {
         Ok(patterns) if patterns.is_empty() => Finding::good("excludes", "every line is used"),
         Ok(patterns) => Finding {
@@ -89,7 +97,7 @@ fn check(worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
 }
 
 /// Our exclude lines that no worktree's record names, and that hide nothing.
-fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
+pub fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
     let (used, _) = applied::excludes_used(repo, None)?;
     let unused: BTreeSet<String> =
         excludes::own(&repo.read_exclude()?).into_iter().filter(|own| !used.contains(own)).collect();
@@ -107,12 +115,16 @@ fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
     Ok(unused)
 }
 
-/// Deletes lines, unless a worktree has come to rely on them.
-fn release(repo: &Repo, patterns: &BTreeSet<String>) -> Result<()> {
+/// Deletes lines, unless a worktree has come to rely on them. Returns them.
+pub fn release(repo: &Repo, patterns: &BTreeSet<String>) -> Result<Vec<String>> {
+    let mut deleted = Vec::new();
     repo.rewrite_exclude(|text| {
         let (used, _) = applied::excludes_used(repo, None)?;
-        Ok(excludes::without(text, &patterns.difference(&used).cloned().collect()).0)
-    })
+        let (text, removed) = excludes::without(text, &patterns.difference(&used).cloned().collect());
+        deleted = removed;
+        Ok(text)
+    })?;
+    Ok(deleted)
 }
 
 fn unreadable(check: &'static str, failure: &Failure) -> Finding<Repair> {

@@ -1,16 +1,24 @@
 //! `sweep`: undoes the set-up of worktrees that are gone.
 
+use std::time::Duration;
+
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::fs;
+use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::teardown::{self, TornDown};
+use crate::commands::doctor;
 use crate::ports;
 use crate::worktree::OpenWorktree;
 
-/// Undo the set-up of worktrees that were removed without us: run their teardown, and free their ports
+/// How long worktree-spawn may take to delete what is left.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// Undo the set-up of worktrees that were removed without us: run their teardown, and free their ports and exclude lines
 ///
 /// Each command runs once, in an empty directory with the worktree's name. What fails is kept for the next sweep. Exits with 4
 /// if a command failed, with 1 if something waits.
@@ -29,9 +37,12 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     let done = teardown::sweep(ui, &worktree, (args.strict, args.again))?;
     let freed = if ui.is_dry() { 0 } else { ports::free_gone(&worktree.repo)? };
+    let unused = doctor::unused_excludes(env, &worktree.repo)?;
+    let excludes = if ui.is_dry() { Vec::new() } else { doctor::release(&worktree.repo, &unused)? };
+    finish_removals(ui, &worktree)?;
     let failure = done.failure();
     if ui.is_json() {
-        let answer = json!({ "ran": done.ran, "failed": done.failed, "left": done.left, "ports_freed": freed });
+        let answer = json!({ "ran": done.ran, "failed": done.failed, "left": done.left, "ports_freed": freed, "excludes": excludes });
         let error = failure.as_ref().map(|failure| json!({ "error": failure.to_json() }));
         ui.json_of_both(&answer, &error.unwrap_or(json!({})));
     } else {
@@ -48,6 +59,22 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         None if !done.left.is_empty() => Exit::No,
         None => Exit::Done,
     })
+}
+
+/// Lets worktree-spawn delete what a removal of its own has left.
+fn finish_removals(ui: &Ui, worktree: &OpenWorktree) -> Result<()> {
+    let left = !fs::list(&worktree.repo.shared_state("worktree-spawn").join("gone"))?.is_empty();
+    let Some(program) = proc::find(&worktree.env, "worktree-spawn").filter(|_| left && !ui.is_dry()) else {
+        return Ok(());
+    };
+    let repaired =
+        Cmd::new(&program, &worktree.env).arg("repair").dir(&worktree.repo.home.checkout).within(LIMIT).capture()?;
+    ui.pass_through(None, &repaired.stderr);
+    repaired
+        .stdout
+        .split_inclusive(|byte| *byte == b'\n')
+        .for_each(|line| ui.note(String::from_utf8_lossy(line).trim_end()));
+    Ok(())
 }
 
 /// Prints what was run, and what waits.

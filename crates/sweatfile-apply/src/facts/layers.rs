@@ -10,7 +10,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Home, Repo};
 use shopfloor_core::path::real;
 
-use super::area_layer;
+use super::{area_layer, worktreeinclude};
 use crate::approvable::Approvable;
 use crate::failure;
 use crate::flags::LayerFlags;
@@ -99,16 +99,18 @@ impl Layers {
     }
 
     /// The files of the repository that need approval.
-    pub fn approvable(&self, home: &Home) -> Vec<Approvable> {
+    pub fn approvable(&self, git: &Git, home: &Home) -> Result<Vec<Approvable>> {
         let repo = self.repo();
         let bytes = repo.text.as_ref().map(|t| t.bytes.clone());
-        let sweatfile = Approvable { name: FILE.to_owned(), path: repo.path.clone(), bytes };
+        let more = if bytes.is_some() { worktreeinclude::told(git, home)? } else { Vec::new() };
+        let sweatfile = Approvable { name: FILE.to_owned(), path: repo.path.clone(), bytes, more };
         let settings = self.config.guarded_text.as_ref().map(|text| Approvable {
             name: config::REPOSITORY_FILE.to_owned(),
             path: home.checkout.join(config::REPOSITORY_FILE),
             bytes: Some(text.clone().into_bytes()),
+            more: Vec::new(),
         });
-        [sweatfile].into_iter().chain(settings).collect()
+        Ok([sweatfile].into_iter().chain(settings).collect())
     }
 
     /// The repository's layer.

@@ -6,12 +6,14 @@ use std::path::PathBuf;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{Content, Found, Root};
+use shopfloor_core::git::{Git, Home};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::shell_word;
 
 use super::copyable::{ENVIRONMENT, environment, name_left, stays};
 use crate::env_file;
 use crate::layer::MergedLayers;
+use crate::requests::runs_code;
 use crate::worktree::OpenWorktree;
 
 /// The file's name, at the top of the main checkout; it has gitignore syntax.
@@ -83,6 +85,25 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
         }
     }
     Ok(included)
+}
+
+/// What a person should know of it before approving: what is copied besides, and what of that runs code.
+pub fn told(git: &Git, home: &Home) -> Result<Vec<String>> {
+    let list = home.checkout.join(FILE);
+    if !list.is_file() {
+        return Ok(Vec::new());
+    }
+    let options = ["-o".into(), "-i".into(), "--directory".into(), "--exclude-from".into(), list.into_os_string()];
+    let listed = git.ls_files(&home.checkout, &options)?;
+    let copied = git.ignored(&home.checkout, &listed, None)?;
+    let paths = copied.iter().map(|path| path.to_string_lossy().into_owned());
+    let lines = paths.map(|path| {
+        let named = RelPath::parse(path.trim_end_matches('/'));
+        let note =
+            if named.is_ok_and(|path| runs_code(&path, "install\"")) { "   (programs run what it says)" } else { "" };
+        format!("  copy     {path} as {FILE} asks{note}")
+    });
+    Ok(lines.collect())
 }
 
 /// The ignored directories of the main checkout that match as a whole, and that no entry places anything in.

@@ -1,12 +1,14 @@
 //! `gc`: remove agents that have ended and left nothing, and say why the others stay.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::proc::processes::{self, Process};
+use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent_in_worktree::KnownAgent;
@@ -33,6 +35,9 @@ pub struct Args {
     #[arg(long, requires = "reap")]
     pub yes: bool,
 }
+
+/// How long sweatfile-apply may take to look.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// Why an agent stays.
 type Reason = String;
@@ -81,6 +86,13 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             ui.note(format!("{action} {id}: {why}"));
         } else {
             ui.done(format!("{} {}", action.replace('_', " "), printable(id)));
+        }
+    }
+    if let Some(program) = proc::find(env, "sweatfile-apply") {
+        // What went without us, or could not be torn down.
+        let sweep = Cmd::new(&program, env).args(["-n", "sweep"]).within(LIMIT).capture()?;
+        if !sweep.stdout.is_empty() {
+            ui.note("worktrees that are gone wait for their teardown: `sweatfile-apply sweep`");
         }
     }
     Ok(Exit::Done)

@@ -208,3 +208,45 @@ fn a_repository_made_anew_at_a_path_inherits_no_approval() {
     app.apply(&[]).succeeds().any_err();
     assert!(w.at(w.home("")).has("ran"));
 }
+
+#[test]
+fn a_person_can_be_asked_only_about_what_a_commit_has_too() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("setup.sh", "echo reviewed >> ~/ran\n");
+    app.commit("sweatfile", "setup = [\"sh ./setup.sh\", \"sh ./other.sh\"]\n");
+    app.commit("other.sh", "true\n");
+    app.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    app.apply(&["approve", "--from", "origin/main"]).exit(3).any_out().err_has("no terminal to ask on");
+    app.apply(&["approve", "--from", "origin/main", "--yes"]).exit(0).any_err().out_has("approved ");
+    // The main checkout is on another branch, so nothing of it counts as read.
+    app.git(&["checkout", "-q", "-b", "elsewhere"]);
+    let wt = app.worktree("wt");
+    wt.commit("other.sh", "touch ~/evil\n");
+    wt.commit("setup.sh", "echo more >> ~/ran\n");
+    let more = wt.git(&["rev-parse", "HEAD"]);
+    app.git(&["update-ref", "refs/remotes/origin/main", more.trim_end()]);
+    wt.commit("other.sh", "touch ~/worse\n");
+    let done = wt.apply(&["approve", "--from", "origin/main", "--yes"]).exit(0);
+    done.out_has("wt/setup.sh").err_has("other.sh is not as origin/main has it");
+    assert!(!done.stdout.contains("other.sh"), "{}", done.stdout);
+    wt.apply(&[]).exit(3).any_out().err_has("other.sh");
+    for commit in ["origin/none", "--help-me", "HEAD:setup.sh"] {
+        wt.apply(&["approve", &format!("--from={commit}")]).exit(2).any_out().err_has("there is no commit");
+    }
+}
+
+#[test]
+fn what_worktreeinclude_brings_is_told_with_the_sweatfile() {
+    let w = World::new();
+    let app = w.app();
+    app.commit(".gitignore", ".env*\n/node_modules/\n");
+    app.write(".worktreeinclude", ".env*\nnode_modules/\nsweatfile\n");
+    app.sh("mkdir node_modules; touch .env .envrc node_modules/a").exit(0);
+    app.commit("sweatfile", "setup = [\"true\"]\n");
+    let told = app.apply(&["approve", "--yes"]).exit(0).any_out();
+    told.err_has("copy     .env as .worktreeinclude asks\n")
+        .err_has("copy     node_modules/ as .worktreeinclude asks\n");
+    told.err_has("copy     .envrc as .worktreeinclude asks   (programs run what it says)");
+    assert_eq!(told.stderr.matches(".worktreeinclude asks").count(), 3, "{}", told.stderr);
+}

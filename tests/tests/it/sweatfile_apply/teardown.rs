@@ -231,3 +231,27 @@ fn a_damaged_record_and_a_missing_home_stop_nobody() {
     app.sh(&format!("{homeless} sweep")).exit(0).any_out().any_err();
     wt.apply(&["remove"]).exit(0).any_err().out_has("ran");
 }
+
+#[test]
+fn a_sweep_frees_what_no_worktree_uses_and_others_name_what_waits() {
+    let w = World::new();
+    w.area("git_excludes = [\"/.made\"]\nteardown = [\"touch ~/down\"]\n");
+    let app = w.app();
+    put(&app, "wt");
+    assert!(app.excludes().contains(&"/.made".to_owned()));
+    app.apply(&["doctor"]).exit(0).any_out().any_err();
+    app.git(&["worktree", "remove", "--force", "../wt"]);
+    app.apply(&["doctor"]).exit(1).any_err().out_has("worktrees that are gone and wait for it: 1");
+    app.spawn(&["gc"]).exit(0).err_has("wait for their teardown: `sweatfile-apply sweep`");
+    app.apply(&["sweep", "--dry-run"]).exit(0).any_err().out_has("would run");
+    assert!(app.excludes().contains(&"/.made".to_owned()));
+    // What a killed removal of worktree-spawn has left goes, too.
+    let common = app.path.join(".git/shopfloor/worktree-spawn/gone/x.git");
+    std::fs::create_dir_all(&common).unwrap();
+    w.program("worktree-spawn", "echo \"$*\" >> ~/called");
+    let done = app.apply(&["sweep", "--json"]).exit(0).any_err().json();
+    assert_eq!(done["excludes"], serde_json::json!(["/.made", ".sweatshop-env"]), "{done}");
+    assert!(app.excludes().is_empty() && w.at(w.home("")).has("down"));
+    assert_eq!(w.at(w.home("")).read("called"), "repair\n");
+    app.apply(&["doctor"]).exit(0).any_out().any_err();
+}
