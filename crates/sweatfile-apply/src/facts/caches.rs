@@ -1,7 +1,7 @@
 //! What a fresh worktree can get of the caches of the main checkout.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use shopfloor_core::error::Result;
@@ -27,25 +27,37 @@ pub struct CacheSource {
     pub made_by: String,
 }
 
-/// Reads the caches, and warns about what is not copied of them.
-pub fn read(
+/// Those caches that the worktree lacks and the main checkout has.
+pub fn lacking(
     worktree: &OpenWorktree,
     wanted: impl Iterator<Item = (RelPath, Cache)>,
-    warnings: &mut Vec<String>,
-) -> Result<Caches> {
-    let mut caches = Caches::new();
+) -> Result<BTreeMap<RelPath, Cache>> {
     let checkout = &worktree.repo.home.checkout;
+    let mut lacking = BTreeMap::new();
     if *checkout == worktree.path || !checkout.join(".git").exists() {
-        return Ok(caches);
+        return Ok(lacking);
     }
     for (path, cache) in wanted {
-        let tracked = |dir: &Path| worktree.git.ls_files(dir, &["--".into(), path.as_path().into()]);
-        if cache.is_linked && !tracked(&worktree.path)?.is_empty() {
+        // One with links would not be whole where git has files in it already, and is refused.
+        let is_lacking = cache.is_linked || worktree.root.look(&path)? == Found::Missing;
+        if is_lacking && checkout.join(path.as_path()).is_dir() {
+            lacking.insert(path, cache);
+        }
+    }
+    Ok(lacking)
+}
+
+/// Reads what is copied of these, and warns about what is not.
+pub fn read(worktree: &OpenWorktree, lacking: &BTreeMap<RelPath, Cache>, warnings: &mut Vec<String>) -> Result<Caches> {
+    let mut caches = Caches::new();
+    for (path, cache) in lacking {
+        let tracked = || worktree.git.ls_files(&worktree.path, &["--".into(), path.as_path().into()]);
+        if cache.is_linked && !tracked()?.is_empty() {
             let why = "it is not linked: git tracks files in it, and an edit of one would change the main checkout's";
-            caches.insert(path, Err(why.to_owned()));
-        } else if worktree.root.look(&path)? == Found::Missing && checkout.join(path.as_path()).is_dir() {
-            let source = source(worktree, &path, &cache, warnings);
-            caches.insert(path, source.map(Arc::new));
+            caches.insert(path.clone(), Err(why.to_owned()));
+        } else if worktree.root.look(path)? == Found::Missing {
+            let source = source(worktree, path, cache, warnings);
+            caches.insert(path.clone(), source.map(Arc::new));
         }
     }
     Ok(caches)

@@ -12,7 +12,7 @@ use shopfloor_core::text::Position;
 use super::caches::{self, Caches};
 use super::files::{CurrentEnvFile, CurrentFile, Original, read_current, read_env_file, read_original};
 use super::step_inputs;
-use super::unapproved_inputs::{self, TrackedFile};
+use super::unapproved_inputs::{self, TrackedFile, default_branch};
 use super::worktreeinclude::{self, IncludedFiles};
 use crate::applied::Record;
 use crate::cache::Cache;
@@ -62,12 +62,20 @@ pub struct Facts {
     pub envrc: Option<String>,
     /// Absent files that `.worktreeinclude` asks for, each with its original.
     pub included: IncludedFiles,
-    /// The caches that the worktree lacks.
+    /// The caches that the worktree lacks and the main checkout has.
+    pub lacking: BTreeMap<RelPath, Cache>,
+    /// What is copied of them, as far as that was read.
     pub caches: Caches,
     /// Whether temporary names have to be excluded.
     pub needs_reserved: bool,
     pub placeholders: Placeholders,
     pub warnings: Vec<String>,
+}
+
+/// Reads what is copied of the caches that the worktree lacks: all their names.
+pub fn read_caches(worktree: &OpenWorktree, facts: &mut Facts) -> Result<()> {
+    facts.caches = caches::read(worktree, &facts.lacking, &mut facts.warnings)?;
+    Ok(())
 }
 
 /// What is known of a step of set-up.
@@ -133,8 +141,8 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     let included = worktreeinclude::read(worktree, merged, &mut facts.warnings)?;
     facts.included = included.files;
     let usual = |path: RelPath| (path, Cache::usual(Position { line: 1, column: 1 }));
-    let own = merged.caches.iter().map(|(path, cache)| (path.clone(), cache.clone()));
-    facts.caches = caches::read(worktree, own.chain(included.dirs.into_iter().map(usual)), &mut facts.warnings)?;
+    let wanted = merged.caches.clone().into_iter().chain(included.dirs.into_iter().map(usual));
+    facts.lacking = caches::lacking(worktree, wanted)?;
     read_what_git_says(worktree, merged, &mut facts)?;
     Ok(facts)
 }
@@ -148,23 +156,13 @@ fn read_placeholders(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<P
             true => worktree.git.branch(&worktree.repo)?.unwrap_or_else(|| "HEAD".into()),
             false => String::new(),
         },
-        default_branch: if uses("default_branch") { default_branch(worktree)? } else { String::new() },
+        default_branch: match uses("default_branch") {
+            true => default_branch(worktree, &worktree.path)?.unwrap_or_else(|| "main".into()),
+            false => String::new(),
+        },
         repo: name.strip_suffix(".git").unwrap_or(&name).to_owned(),
         ports: ports::assigned(&worktree.repo, &template::port_names_used(merged), false)?,
     })
-}
-
-/// The branch that `origin` calls its default one, else `main` or `master`, whichever there is.
-fn default_branch(worktree: &OpenWorktree) -> Result<String> {
-    let ask = |args: &[&str]| -> Result<String> {
-        Ok(worktree.git.cmd(&worktree.path).args(args.iter().copied()).capture()?.text())
-    };
-    let head = ask(&["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"])?;
-    if let Some(name) = head.strip_prefix("refs/remotes/origin/") {
-        return Ok(name.to_owned());
-    }
-    let listed = ask(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/main", "refs/heads/master"])?;
-    Ok(listed.lines().next().unwrap_or("main").to_owned())
 }
 
 fn read_originals(worktree: &OpenWorktree, merged: &MergedLayers, facts: &mut Facts) {
@@ -196,7 +194,7 @@ fn read_what_git_says(worktree: &OpenWorktree, merged: &MergedLayers, facts: &mu
     let absent = merged.files.keys().chain(facts.included.keys()).filter(is_absent);
     let mut paths: Vec<PathBuf> = absent.map(|p| p.as_path().to_path_buf()).collect();
     // Git knows from the slash that it would be a directory.
-    paths.extend(facts.caches.keys().map(|path| format!("{path}/").into()));
+    paths.extend(facts.lacking.keys().map(|path| format!("{path}/").into()));
     let env_file = PathBuf::from(env_file::FILE);
     paths.extend((!merged.env.is_empty()).then(|| env_file.clone()));
     let patterns = excludes::wanted(merged, facts.needs_reserved);

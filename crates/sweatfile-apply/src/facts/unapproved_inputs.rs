@@ -185,22 +185,21 @@ fn checkout_that_was_read(worktree: &OpenWorktree) -> Result<Option<Root>> {
     is_at_default_branch(worktree, checkout)?.then(|| Root::open(checkout)).transpose()
 }
 
-/// Whether the branch is the default one: that of `origin`, `main` or `master`. Only names are compared, because an agent
-/// can move branches and make new ones.
+/// Whether the branch is the default one. Only names are compared, because an agent can move branches and make new ones.
 fn is_at_default_branch(worktree: &OpenWorktree, checkout: &Path) -> Result<bool> {
+    let current = worktree.git.cmd(checkout).args(["symbolic-ref", "--quiet", "HEAD"]).capture()?.text();
+    let default = default_branch(worktree, checkout)?;
+    Ok(default.is_some() && default.as_deref() == current.strip_prefix("refs/heads/"))
+}
+
+/// The branch that `origin` calls its default one, else `main` or `master`, whichever there is.
+pub fn default_branch(worktree: &OpenWorktree, dir: &Path) -> Result<Option<String>> {
     let names = ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"];
-    let git = |args: &[&str]| -> Result<String> {
-        let output = worktree.git.cmd(checkout).args(args.iter().copied()).capture()?;
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    };
-    let text = git(&[&["for-each-ref", "--format=%(refname) %(symref:lstrip=3)"][..], &names].concat())?;
+    let list = ["for-each-ref", "--format=%(refname) %(symref:lstrip=3)"];
+    let text = worktree.git.cmd(dir).args(list.iter().chain(&names).copied()).capture()?.text();
     let named = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    let default = match named(names[0]) {
-        Some(remote) => Some(remote),
-        None => ["main", "master"].into_iter().find(|name| named(&format!("refs/heads/{name}")).is_some()),
-    };
-    let current = git(&["symbolic-ref", "--quiet", "HEAD"])?;
-    Ok(default.is_some() && default == current.trim_end().strip_prefix("refs/heads/"))
+    let own = || ["main", "master"].into_iter().find(|name| named(&format!("refs/heads/{name}")).is_some());
+    Ok(named(names[0]).or_else(own).map(str::to_owned))
 }
 
 /// The text of a file; for anything else a description that identifies it. Approvals contain a hash of this text, so

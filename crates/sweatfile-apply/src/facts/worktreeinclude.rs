@@ -42,12 +42,17 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
     if patterns.is_empty() {
         return Ok(included);
     }
-    let matching = worktree.git.ls_files(checkout, &[&["-o".into(), "-i".into()], &patterns[..]].concat())?;
-    let mut matching: BTreeSet<PathBuf> = matching.into_iter().collect();
-    if matching.iter().any(|path| path.parent().is_some_and(|dir| dir.iter().next().is_some())) {
-        included.dirs = whole_dirs(worktree, merged, &patterns)?;
-        matching.retain(|path| !included.dirs.iter().any(|dir| path.starts_with(dir.as_path())));
-    }
+    let list = |more: &[&str]| {
+        let options: Vec<OsString> = ["-o", "-i"].iter().chain(more).map(OsString::from).collect();
+        worktree.git.ls_files(checkout, &[&options[..], &patterns].concat())
+    };
+    let (dirs, files): (Vec<PathBuf>, Vec<PathBuf>) =
+        list(&["--directory"])?.into_iter().partition(|path| path.as_os_str().as_encoded_bytes().ends_with(b"/"));
+    included.dirs = whole_dirs(worktree, merged, &dirs)?;
+    // What is in other directories is listed file by file.
+    let all = if included.dirs.len() == dirs.len() { files } else { list(&[])? };
+    let is_apart = |path: &PathBuf| !included.dirs.iter().any(|dir| path.starts_with(dir.as_path()));
+    let matching: BTreeSet<PathBuf> = all.into_iter().filter(is_apart).collect();
     let main = Root::open(checkout)?;
     let (mut absent, mut left, mut environments) = (Vec::new(), Vec::new(), BTreeSet::new());
     for path in &matching {
@@ -107,11 +112,9 @@ pub fn told(git: &Git, home: &Home) -> Result<Vec<String>> {
 }
 
 /// The ignored directories of the main checkout that match as a whole, and that no entry places anything in.
-fn whole_dirs(worktree: &OpenWorktree, merged: &MergedLayers, patterns: &[OsString]) -> Result<Vec<RelPath>> {
+fn whole_dirs(worktree: &OpenWorktree, merged: &MergedLayers, dirs: &[PathBuf]) -> Result<Vec<RelPath>> {
     let checkout = &worktree.repo.home.checkout;
-    let options = ["-o", "-i", "--directory"].map(OsString::from);
-    let listed = worktree.git.ls_files(checkout, &[&options[..], patterns].concat())?;
-    let dirs = listed.iter().filter_map(|path| path.to_str()?.strip_suffix('/'));
+    let dirs = dirs.iter().filter_map(|path| path.to_str()?.strip_suffix('/'));
     let dirs: Vec<PathBuf> = dirs.filter(|dir| !checkout.join(dir).join(".git").exists()).map(PathBuf::from).collect();
     let ignored: HashSet<PathBuf> = worktree.git.ignored(checkout, &dirs, None)?.into_iter().collect();
     let dirs =
