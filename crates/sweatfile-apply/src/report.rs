@@ -48,7 +48,7 @@ pub struct Report {
     /// Each difference in words; filled by `check`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<Vec<String>>,
-    /// Filled by `check --disk`.
+    /// Filled by `check`, where there are caches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskUse>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -170,8 +170,13 @@ pub fn named_in(env: &Env, dir: &Path) -> Vec<String> {
 
 /// Ends those processes that work in a directory and are meant, and names the others. What a named one started is not named.
 pub fn reap(env: &Env, dir: &Path, is_meant: impl Fn(i32) -> bool) -> Reaped {
+    reap_these(env, working_in(env, dir), is_meant)
+}
+
+/// The same of these processes.
+pub fn reap_these(env: &Env, working: BTreeSet<Process>, is_meant: impl Fn(i32) -> bool) -> Reaped {
     let (meant, others): (BTreeSet<Process>, BTreeSet<Process>) =
-        working_in(env, dir).into_iter().partition(|process| is_meant(process.pid));
+        working.into_iter().partition(|process| is_meant(process.pid));
     if meant.is_empty() && others.is_empty() {
         return Reaped::default();
     }

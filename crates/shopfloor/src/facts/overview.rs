@@ -77,7 +77,7 @@ pub fn read(env: &Env) -> Result<Overview> {
         &["worktree-spawn", "list", "--status", "--stat"],
         &["worker-ctl", "status", "--stat"],
         &["overlay-sync", "status"],
-        &["sweatfile-apply", "check", "--all"],
+        &["sweatfile-apply", "check", "--all", "--no-disk"],
         &["ledger-synth", "check"],
     ];
     read_these(env, &questions)

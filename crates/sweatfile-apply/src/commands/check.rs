@@ -17,7 +17,7 @@ use crate::worktree::OpenWorktree;
 
 /// Check whether this worktree matches its sweatfiles: exit 0 yes, 1 drift
 ///
-/// Prints a line for each difference. Runs no commands, so it reads all layers, approved or not.
+/// Prints a line for each difference, and says how much of the disk a worktree with caches takes, by itself and shared with others. Runs no commands, so it reads all layers, approved or not.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply check || sweatfile-apply")]
 pub struct Args {
@@ -27,9 +27,9 @@ pub struct Args {
     /// Check all worktrees of the repository; each line begins with the worktree's path
     #[arg(long)]
     pub all: bool,
-    /// Also say how much of the disk the worktree takes, and how much it shares with others
+    /// Do not look at how much of the disk a worktree with caches takes
     #[arg(long)]
-    pub disk: bool,
+    pub no_disk: bool,
 }
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
@@ -71,7 +71,7 @@ fn check(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let mut report = plan.report(&worktree.path, &layers.layers, ReportFor::Check);
     report.warnings.splice(0..0, layers.warnings());
     report.warnings.extend(facts::naming_main(&worktree, &facts.record));
-    report.disk = args.disk.then(|| fs::disk_use(&worktree.path));
+    report.disk = (!args.no_disk && !facts.record.caches.is_empty()).then(|| fs::disk_use(&worktree.path));
     for warning in &report.warnings {
         ui.warn(warning);
     }
@@ -85,7 +85,7 @@ fn check(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         let begin = if args.all { format!("{}: ", printable(&path)) } else { String::new() };
         if let Some(disk) = report.disk {
             let (own, shared) = (fs::size_in_words(disk.own), fs::size_in_words(disk.shared));
-            ui.line(format!("{begin}takes {own}, and shares {shared}"));
+            ui.note(format!("{begin}takes {own} of the disk, and shares {shared}"));
         }
         plan.drift.iter().for_each(|line| ui.line(format!("{begin}{}", printable(line))));
     }

@@ -80,12 +80,16 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     check_losses(ctx, worker, is_forced)?;
     trash::refuse_locked(ctx, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote.
+    // What tmux runs there at a session's end is no program of anybody's.
+    let before = processes::working_in(ctx.env, worker.tree());
     let first = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?;
     first.require(worker.tree(), is_forced)?;
     session::end_one(ctx, worker, is_forced)?;
     let saved = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?;
     saved.require(worker.tree(), is_forced)?;
-    let others = processes::reap(ctx.env, worker.tree(), |_| reaps);
+    let mut others = processes::working_in(ctx.env, worker.tree());
+    others.retain(|process| before.contains(process));
+    let others = processes::reap_these(ctx.env, others, |_| reaps);
     others.notes(worker.tree()).iter().for_each(|note| ctx.ui.note(note));
     first.notes.iter().filter(|note| !saved.notes.contains(note)).for_each(|note| ctx.ui.note(note));
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));

@@ -1,5 +1,6 @@
 //! Removes agents as planned.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -41,7 +42,7 @@ pub struct RemovalOutcome {
 /// Runs the other tools' hook before a removal, which saves what exists only in this worktree, and returns their
 /// messages. Fails with exit 1 if a tool refuses, unless the removal is forced. The caller must not hold the repository's lock meanwhile, because other
 /// processes wait for that lock.
-pub fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval) -> Result<Vec<String>> {
+fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval) -> Result<Vec<String>> {
     let known = &removal.condition.known;
     if known.agent.kind == AgentKind::Worker || known.worktree.is_lost {
         return Ok(Vec::new());
@@ -53,14 +54,17 @@ pub fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval) -> Resul
     Ok([reports.notes, reports.refused].concat())
 }
 
-/// Ends what the agent left running in its worktree, and with `reaps` what others have there. Returns notes.
-pub fn end_processes(env: &Env, removal: &AgentRemoval, reaps: bool) -> Vec<String> {
+/// Runs those hooks, then ends what the agent left running in its worktree, and with `reaps` what others have there.
+pub fn prepare(env: &Env, place: &Place, removal: &AgentRemoval, reaps: bool) -> Result<Vec<String>> {
     let known = &removal.condition.known;
-    if known.agent.kind == AgentKind::Worker || known.worktree.is_lost {
-        return Vec::new();
-    }
     let path = &known.worktree.path;
-    processes::reap(env, path, |pid| reaps || is_of(known, pid)).notes(path)
+    let is_worktree = known.agent.kind != AgentKind::Worker && !known.worktree.is_lost;
+    // What tmux runs there when a session has just ended is no program of anybody's, and soon over.
+    let mut working = if is_worktree { processes::working_in(env, path) } else { BTreeSet::new() };
+    let mut notes = run_pre_remove(env, place, removal)?;
+    working.retain(|process| processes::directory(process.pid).is_some_and(|dir| dir.starts_with(path)));
+    notes.extend(processes::reap_these(env, working, |pid| reaps || is_of(known, pid)).notes(path));
+    Ok(notes)
 }
 
 /// Whether a process that works in the agent's worktree was started by it, or by the set-up.

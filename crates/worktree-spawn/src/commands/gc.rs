@@ -149,8 +149,7 @@ fn collect(
         let question = format!("End {}, and remove {}?", others.join(", "), known.agent.id);
         ui.require_yes(args.yes, &question, "a program works in it").map_err(reason)?;
     }
-    remove::run_pre_remove(env, place, removal).map_err(reason)?.iter().for_each(|note| ui.note(note));
-    remove::end_processes(env, removal, args.reap).iter().for_each(|note| ui.note(note));
+    remove::prepare(env, place, removal, args.reap).map_err(reason)?.iter().for_each(|note| ui.note(note));
     let lock = lock_and_excludes::lock(place).map_err(reason)?;
     let removal = verdict(inspection, known, &agents::all(place).map_err(reason)?, false)?;
     remove::remove(env, place, git, &removal, &lock).map(drop).map_err(reason)

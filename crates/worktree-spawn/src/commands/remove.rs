@@ -87,8 +87,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
         )?;
     }
     for removal in &removals {
-        remove::run_pre_remove(env, place, removal)?.iter().for_each(|note| ui.note(note));
-        remove::end_processes(env, removal, args.reap).iter().for_each(|note| ui.note(note));
+        remove::prepare(env, place, removal, args.reap)?.iter().for_each(|note| ui.note(note));
     }
     lock = lock_and_excludes::lock(place)?;
     removals = plan_whole(&inspection, args)?;
@@ -97,7 +96,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
         if !is_one {
             // Removing the others took some time, so changes made meanwhile are taken in, too.
             drop(lock);
-            remove::run_pre_remove(env, place, &removal)?.iter().for_each(|note| ui.note(note));
+            remove::prepare(env, place, &removal, args.reap)?.iter().for_each(|note| ui.note(note));
             lock = lock_and_excludes::lock(place)?;
             let known = agents::require(place, &removal.condition.known.agent.id)?;
             removal = plan_one(&inspection, args, &known, &agents::all(place)?)?;

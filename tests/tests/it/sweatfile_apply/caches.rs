@@ -49,9 +49,11 @@ fn a_cache_has_its_links_modes_and_times_and_stays_the_worktrees_own() {
         (wt.read("target/debug/app"), app.read("target/debug/app"), wt.has("target/debug/more")),
         ("new".into(), "old".into(), false)
     );
-    let disk = wt.apply(&["check", "--disk", "--json"]).exit(0).any_err().json();
+    let disk = wt.apply(&["check", "--json"]).exit(0).any_err().json();
     assert!(disk["disk"]["own"].as_u64().unwrap() > 0 && disk["disk"]["shared"] == 0, "{disk}");
-    wt.apply(&["check", "--disk"]).exit(0).any_err().out_has("takes ");
+    wt.apply(&["check"]).exit(0).err_has("takes ").err_has("of the disk, and shares 0 kB");
+    let quiet = wt.apply(&["check", "--no-disk", "--json"]).exit(0).any_err().json();
+    assert!(quiet["disk"].is_null(), "{quiet}");
     // What was changed stays, and so does what is only in part there.
     wt.apply(&["remove"]).exit(0).out_has("left target (changed since it was placed)").out_has("left node_modules");
     assert_eq!(wt.read("target/debug/app"), "new");
@@ -104,7 +106,7 @@ fn hard_links_are_for_what_nothing_writes_and_never_where_git_tracks_files() {
     out.err_has("target has hard links to the main checkout's files");
     let inode = |at: &Repo<'_>| at.path.join("target/a").metadata().unwrap().ino();
     assert_eq!(inode(&wt), inode(&app));
-    let disk = wt.apply(&["check", "--disk", "--json"]).exit(0).json();
+    let disk = wt.apply(&["check", "--json"]).exit(0).json();
     assert!(disk["disk"]["shared"].as_u64().unwrap() > 0, "{disk}");
     wt.apply(&[]).exit(0).any_out();
 }
@@ -179,7 +181,7 @@ fn a_file_system_that_shares_blocks_shares_them() {
         .any_err()
         .out_has("created target (shares its blocks with the main checkout, 20 MB in 1 files)");
     wt.sh("sync").exit(0);
-    let disk = wt.apply(&["check", "--disk", "--json"]).any_status().any_err().json();
+    let disk = wt.apply(&["check", "--json"]).any_status().any_err().json();
     let (own, shared) = (disk["disk"]["own"].as_u64().unwrap(), disk["disk"]["shared"].as_u64().unwrap());
     assert!(own < 1_000_000 && shared >= 20_000_000, "{disk}");
     here.sh("umount mnt").exit(0);

@@ -246,3 +246,55 @@ fn no_branchs_name_becomes_a_command() {
     agent.apply(&[]).any_status().any_out().any_err();
     assert_eq!(agent.read(".envrc"), "B=feature/x_1\n");
 }
+
+#[test]
+fn a_forged_record_of_steps_and_caches_hinders_and_takes_nothing() {
+    let w = World::new();
+    let app = w.app();
+    app.commit(".gitignore", "/mine/\n/sweatfile\n");
+    app.approved("setup = [{ run = \"touch ~/ran\", name = \"x\", background = true }]\n");
+    app.write("mine/notes", "the same in both");
+    let wt = app.worktree("wt");
+    wt.write("mine/notes", "the same in both");
+    wt.apply(&[]).exit(0).any_out().any_err();
+    wt.apply(&["wait"]).exit(0).any_err();
+    std::fs::remove_file(w.home("ran")).unwrap();
+    let state = app.path.join(".git/worktrees/wt/shopfloor/sweatfile-apply");
+    let real = std::fs::read_to_string(state.join("record.json")).unwrap();
+    let forge = |change: &dyn Fn(&mut Value)| {
+        let mut forged: Value = serde_json::from_str(&real).unwrap();
+        change(&mut forged);
+        write(&state.join("record.json"), &forged.to_string());
+    };
+    forge(&|record| record["caches"] = json!(["mine"]));
+    wt.apply(&["remove"]).exit(0).out_has("left mine (nothing shows that apply placed it)");
+    assert_eq!(wt.read("mine/notes"), "the same in both");
+    // A step of the agent's own words is none; the approved one runs, or does not.
+    forge(&|record| {
+        record["steps"] = json!({ "0123456789abcdef": { "name": "\u{1b}[2J", "inputs": {}, "status": 7 } })
+    });
+    wt.apply(&["wait"]).exit(4).any_out().err_has("`\\u{1b}[2J` failed with status 7");
+    wt.apply(&[]).exit(0).any_out().any_err();
+    wt.apply(&["wait"]).exit(0).any_err();
+    assert!(w.at(w.home("")).has("ran"));
+    // A lock that nobody lets go, and a directory that leads elsewhere.
+    let steps = state.join("steps");
+    let lock = std::fs::read_dir(&steps)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|end| end == "lock"))
+        .unwrap();
+    let held = std::fs::File::open(&lock).unwrap();
+    held.lock().unwrap();
+    wt.apply(&["wait", "--timeout", "10ms"]).exit(124).any_out().any_err();
+    wt.run("sweatfile-apply", &["hook", "run", "pre-remove", "."]).exit(1).any_out().err_has("still runs");
+    wt.apply(&["--setup-again"]).exit(0).any_out().any_err();
+    drop(held);
+    std::fs::remove_dir_all(&steps).unwrap();
+    std::fs::create_dir(w.home("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(w.home("elsewhere"), &steps).unwrap();
+    wt.apply(&["--setup-again"]).any_status().any_out().any_err();
+    wt.apply(&["wait"]).any_status().any_out().any_err();
+    let made = std::fs::read_dir(w.home("elsewhere")).unwrap().count();
+    assert_eq!(made, 0, "{made} files in a directory that the agent named");
+}

@@ -144,7 +144,7 @@ fn set_up(day: &mut Day, app: &Repo<'_>) {
     let w = app.world;
     w.area("setup = [\"true\"]\n[env]\nA = \"1\"\nP = \"{port}\"\n[files.x]\ncontent = \"x\"\n");
     day.run(app, "sweatfile-apply init");
-    app.write("sweatfile", "setup = [{ run = \"true\", inputs = [\"none\"], name = \"x\", timeout = \"9s\", background = true }]\n[caches.none]\n[env]\nB = \"2\"\n");
+    app.write("sweatfile", "setup = [{ run = \"true\", inputs = [\"none\"], name = \"x\", timeout = \"9s\", background = true }]\n[caches.cache]\n[env]\nB = \"2\"\n");
     day.run(app, "sweatfile-apply approvals");
     day.run(app, "sweatfile-apply approve --yes");
     day.run(app, "sweatfile-apply");
@@ -153,7 +153,6 @@ fn set_up(day: &mut Day, app: &Repo<'_>) {
     day.run(app, "sweatfile-apply");
     day.run(app, "sweatfile-apply apply");
     day.run(app, "sweatfile-apply check");
-    day.run(app, "sweatfile-apply check --disk");
     day.run(app, "sweatfile-apply show");
     day.run(app, "sweatfile-apply show --layers");
     day.run(app, "sweatfile-apply env snapshot");
@@ -165,8 +164,10 @@ fn set_up(day: &mut Day, app: &Repo<'_>) {
     day.run(app, "sweatfile-apply config");
     day.run(app, "sweatfile-apply hook install");
     day.run(app, "sweatfile-apply hook status");
+    app.sh("mkdir cache; touch cache/x; echo /cache/ >> .git/info/exclude").exit(0);
     let tree = app.worktree("leaving");
     tree.apply(&["wait"]).exit(0).any_out().any_err();
+    day.run(&tree, "sweatfile-apply check");
     tree.write(".sweatshop-env", &(tree.read(".sweatshop-env") + "MORE=1\n"));
     day.run_with(app, "sweatfile-apply hook run pre-remove", &[tree.path.to_str().unwrap()]);
     app.git(&["worktree", "remove", "--force", tree.path.to_str().unwrap()]);
