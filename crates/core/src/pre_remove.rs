@@ -17,8 +17,9 @@ pub const PRE_REMOVE: &str = "pre-remove";
 /// The tools that have this hook.
 pub const TOOLS: &[&str] = &["overlay-sync", "sweatfile-apply"];
 
-/// The tool that is asked last, because it only refuses: a worker may work there.
-pub const LAST: &str = "worker-ctl";
+/// The tools that are asked before a worktree is removed in which a worker may work. The last one ends programs and takes down
+/// what they use, so it runs only if nobody refuses.
+pub const WITH_WORKERS: &[&str] = &["overlay-sync", "worker-ctl", "sweatfile-apply"];
 
 /// How long one tool may take, and how many bytes it may print. The commands of a teardown have a minute each.
 const PRE_REMOVE_LIMIT: (Duration, usize) = (Duration::from_secs(30), 1 << 20);
@@ -48,10 +49,14 @@ impl PreRemoveReport {
 const PRE_REMOVE_KIND: &str = "pre_remove";
 
 /// Runs the `pre-remove` hook of those of these tools that are on the PATH, for the worktree at `path`. Their output
-/// goes through nameless files in `scratch`. A tool that fails, takes too long or cannot be run counts as refusing.
-pub fn run(env: &Env, path: &Path, tools: &[&str], scratch: &Path) -> Result<PreRemoveReport> {
+/// goes through nameless files in `scratch`. A tool that fails, takes too long or cannot be run counts as refusing; then, unless
+/// `is_forced`, nothing is taken down.
+pub fn run(env: &Env, path: &Path, tools: &[&str], scratch: &Path, is_forced: bool) -> Result<PreRemoveReport> {
     let mut report = PreRemoveReport::default();
     for tool in tools {
+        if *tool == "sweatfile-apply" && !report.refused.is_empty() && !is_forced {
+            break;
+        }
         let Some(program) = proc::find(env, tool) else { continue };
         let cmd = Cmd::new(&program, env).args(["--json", "hook", "run", PRE_REMOVE]).arg(path);
         let (limit, most) = PRE_REMOVE_LIMIT;

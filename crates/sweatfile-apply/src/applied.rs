@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{self, Content};
 use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::written_files;
 
@@ -138,6 +139,26 @@ impl Record {
         let mut after = before.clone();
         change(&mut after);
         after.save(worktree, &before)
+    }
+
+    /// Records how a step ended that was recorded as begun.
+    pub fn end_step(worktree: &OpenWorktree, key: &str, status: i32) -> Result<()> {
+        loop {
+            let ended = Record::change(worktree, |record| {
+                record.steps.entry(key.to_owned()).and_modify(|run| run.status = Some(status));
+            });
+            match ended {
+                // A large cache is being copied.
+                Err(failure) if failure.exit == Exit::Busy => {}
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Whether a step runs: in the background, or in a set-up that has begun it.
+    pub fn is_running(&self, repo: &Repo, key: &str) -> Result<bool> {
+        let has_begun = self.steps.get(key).is_some_and(|run| run.status.is_none());
+        Ok(Lock::is_held(&layout::step_lock(repo, key))? || has_begun && Lock::is_held(&layout::setup_lock(repo))?)
     }
 
     /// Deletes the record of this worktree.

@@ -1,6 +1,6 @@
 //! A cache: a directory of the main checkout that a fresh worktree gets a copy of, sharing its blocks where that is possible.
 
-use shopfloor_core::text::{Position, nearest};
+use shopfloor_core::text::nearest;
 use toml_edit::TableLike;
 
 /// One `[caches.PATH]`.
@@ -12,7 +12,6 @@ pub struct Cache {
     pub is_linked: bool,
     /// `from = ""`: clears an inherited entry.
     pub is_cleared: bool,
-    pub at: Position,
 }
 
 const KEYS: [&str; 3] = ["max", "from", "link"];
@@ -22,13 +21,13 @@ const MAX: u64 = 2 << 30;
 
 impl Cache {
     /// As `.worktreeinclude` means it.
-    pub fn usual(at: Position) -> Cache {
-        Cache { max: MAX, is_linked: false, is_cleared: false, at }
+    pub fn usual() -> Cache {
+        Cache { max: MAX, is_linked: false, is_cleared: false }
     }
 
     /// Reads the table of one. An error names what is wrong.
-    pub fn parse(table: &dyn TableLike, at: Position) -> Result<Cache, String> {
-        let mut cache = Cache::usual(at);
+    pub fn parse(table: &dyn TableLike) -> Result<Cache, String> {
+        let mut cache = Cache::usual();
         for (key, item) in table.iter() {
             match (key, item.as_str()) {
                 ("max", Some(text)) => {
@@ -51,7 +50,7 @@ impl Cache {
 
     pub fn to_toml(&self) -> toml::Table {
         let mut table = toml::Table::new();
-        table.insert("max".into(), format!("{}MiB", self.max >> 20).into());
+        table.insert("max".into(), format!("{}B", self.max).into());
         table.extend(self.is_linked.then(|| ("link".into(), "hard".into())));
         table
     }

@@ -3,11 +3,12 @@
 
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::Position;
+use toml::{Table, Value};
 use toml_edit::{Document, Item};
 
 use crate::env_variable;
 use crate::setup_step::SetupStep;
-use crate::sweatfile::{Body, FileEntry, NEWER, Sweatfile, parse};
+use crate::sweatfile::{Body, FileEntry, NEWER, Sweatfile, key_of, parse};
 
 /// A sweatfile of ours, and as lines of comments what has no place in one.
 pub struct Converted {
@@ -41,6 +42,29 @@ pub fn convert(text: &str) -> Option<Converted> {
         }
     }
     (!foreign.is_empty()).then_some(converted)
+}
+
+impl Sweatfile {
+    /// Its merged form, again with what clears inherited things, and without arrays that inherit.
+    pub fn with_clears(&self, mut table: Table) -> Table {
+        let lists = [("git_excludes", self.git_excludes.is_none()), ("setup", self.setup.is_none())];
+        lists.iter().filter(|(_, inherits)| *inherits).for_each(|(key, _)| drop(table.remove(*key)));
+        if self.teardown.as_ref().is_some_and(Vec::is_empty) {
+            table.insert("teardown".into(), Value::Array(Vec::new()));
+        }
+        let mut clear = |key: &str, name: String, value: Value| {
+            let inner = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
+            inner.as_table_mut().map(|inner| inner.insert(name, value));
+        };
+        let entry = |key: &str| Value::Table(Table::from_iter([(key.to_owned(), Value::from(""))]));
+        let env = self.env.iter().filter(|(_, value)| value.is_empty());
+        env.for_each(|(name, _)| clear("env", name.clone(), "".into()));
+        let files = self.files.iter().filter(|(_, entry)| entry.body == Body::Clear);
+        files.for_each(|(path, _)| clear("files", key_of(path), entry("source")));
+        let caches = self.caches.iter().filter(|(_, cache)| cache.is_cleared);
+        caches.for_each(|(path, _)| clear("caches", path.to_string(), entry("from")));
+        table
+    }
 }
 
 impl Converted {

@@ -226,7 +226,7 @@ impl Parser<'_> {
             }
             let path = RelPath::parse(key.trim_end_matches('/')).map_err(|why| why.to_string());
             let cache = item.as_table_like().ok_or_else(|| "it must be a table".to_owned());
-            match path.and_then(|path| Ok((path, Cache::parse(cache?, at)?))) {
+            match path.and_then(|path| Ok((path, Cache::parse(cache?)?))) {
                 Ok((path, cache)) => drop(self.parsed.sweatfile.caches.insert(path, cache)),
                 Err(why) => self.problem(at, format!("caches entry `{key}`: {why}")),
             }

@@ -43,19 +43,18 @@ fn unescaped(text: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// Whether copies from one directory to the other share their blocks: both are on one file system that can do that.
+/// Whether a copy of a file in a directory would share its blocks: tries it, with a file that has no name.
 #[cfg(target_os = "linux")]
-pub fn shares_blocks(from: &Path, to: &Path) -> bool {
-    // btrfs, xfs and bcachefs, as linux/magic.h and their sources have them.
-    const ABLE: [u64; 3] = [0x9123_683E, 0x5846_5342, 0xCA45_1A4E];
-    let is_able = rustix::fs::statfs(from).is_ok_and(|stat| ABLE.contains(&(stat.f_type as u64)));
-    is_able && at(from).ok().is_some_and(|from| at(to).ok() == Some(from))
+pub fn shares_blocks(file: &Path, dir: &Path) -> bool {
+    let nameless = rustix::fs::open(dir, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR);
+    let file = std::fs::File::open(file);
+    nameless.is_ok_and(|new| file.is_ok_and(|file| rustix::fs::ioctl_ficlone(new, file).is_ok()))
 }
 
 /// APFS can.
 #[cfg(not(target_os = "linux"))]
-pub fn shares_blocks(from: &Path, to: &Path) -> bool {
-    cfg!(target_os = "macos") && at(from).ok() == at(to).ok()
+pub fn shares_blocks(file: &Path, dir: &Path) -> bool {
+    cfg!(target_os = "macos") && file.parent().is_some_and(|from| at(from).ok() == at(dir).ok())
 }
 
 /// The mount that a directory is on.

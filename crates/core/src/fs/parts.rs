@@ -25,9 +25,10 @@ impl Parts {
     /// Copies them to a path where nothing is, or with `is_linked` makes hard links. The system shares blocks where it can.
     /// Files that have gone meanwhile are left out. Nothing is synced.
     pub fn copy(&self, from: &Path, to: &Path, is_linked: bool) -> Result<()> {
-        let make_dir = |dir: &Path| DirBuilder::new().mode(0o755).create(to.join(dir)).at("create", &to.join(dir));
-        make_dir(Path::new(""))?;
-        self.dirs.iter().try_for_each(|dir| make_dir(dir))?;
+        for dir in [&PathBuf::new()].into_iter().chain(&self.dirs) {
+            let mode = from.join(dir).metadata().map_or(0o700, |meta| meta.permissions().mode() & 0o777 | 0o700);
+            DirBuilder::new().mode(mode).create(to.join(dir)).at("create", &to.join(dir))?;
+        }
         let copied = map_parallel(&self.files, |file| {
             let (from, to) = (from.join(file), to.join(file));
             let done = if is_linked { std::fs::hard_link(&from, &to) } else { copy_file(&from, &to) };

@@ -168,13 +168,6 @@ pub fn own_program(env: &Env, tool: &str) -> Option<PathBuf> {
     env.called_path().map(Path::to_path_buf).filter(|path| path.is_file()).or_else(|| find(env, tool))
 }
 
-/// Whether a process of this user has its current directory there or below. Only Linux tells.
-pub fn is_used(dir: &Path) -> bool {
-    let Ok(dir) = dir.canonicalize() else { return false };
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes.filter_map(|process| std::fs::read_link(process.path().join("cwd")).ok()).any(|cwd| cwd.starts_with(&dir))
-}
-
 impl Cmd {
     /// `program` must be absolute (see [`find`]); it runs in the directory and environment of `env`.
     pub fn new(program: &Path, env: &Env) -> Cmd {

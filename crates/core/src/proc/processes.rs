@@ -108,13 +108,16 @@ pub fn words(pid: i32) -> Vec<Vec<u8>> {
     line.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect()
 }
 
-/// Takes our own process and its ancestors out: to end one would end us.
-pub fn without_ours(all: &BTreeMap<i32, (i32, Process)>, pids: &mut BTreeSet<i32>) {
-    let mut ancestor = i32::try_from(std::process::id()).ok();
-    while let Some(pid) = ancestor {
-        pids.remove(&pid);
-        ancestor = all.get(&pid).map(|(parent, _)| *parent).filter(|parent| *parent > 1);
-    }
+/// Our own process and its ancestors: to end one would end us.
+pub fn ours(all: &BTreeMap<i32, (i32, Process)>) -> Vec<i32> {
+    let parent = |pid: &i32| all.get(pid).map(|(parent, _)| *parent).filter(|parent| *parent > 1);
+    std::iter::successors(i32::try_from(std::process::id()).ok(), parent).collect()
+}
+
+/// Whether the command was called from that directory, or below it. Needs `/proc`.
+pub fn called_from(env: &Env, dir: &Path) -> bool {
+    let Ok(dir) = dir.canonicalize() else { return false };
+    ours(&list(env)).into_iter().filter_map(directory).any(|cwd| cwd.starts_with(&dir))
 }
 
 /// The processes whose current directory is a directory or below it, but for us, our ancestors and tmux servers. Needs `/proc`.
@@ -125,7 +128,8 @@ pub fn working_in(env: &Env, dir: &Path) -> BTreeSet<Process> {
         |pid: i32| words(pid).first().is_some_and(|word| word.starts_with(b"tmux: server") || word.ends_with(b"tmux"));
     let is_there = |pid: &i32| directory(*pid).is_some_and(|cwd| cwd.starts_with(&dir)) && !is_tmux(*pid);
     let mut pids: BTreeSet<i32> = all.keys().copied().filter(is_there).collect();
-    without_ours(&all, &mut pids);
+    let ours = ours(&all);
+    pids.retain(|pid| !ours.contains(pid));
     pids.into_iter().filter_map(|pid| Some(all.get(&pid)?.1)).collect()
 }
 

@@ -392,6 +392,9 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (Option<&str>, &Path)) -
     task.map_or(Ok(None), |task| give(ui, there, &worker, task))
 }
 
+/// How long the set-up may take before a task is given; then `worker-ctl start` refuses.
+const SET_UP: &str = "10m";
+
 /// The option of `worker-ctl add` for what runs the program.
 fn runner(args: &Args) -> Option<String> {
     args.sandbox.then(|| "--runner=sandbox".to_owned())
@@ -409,7 +412,9 @@ fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<Exit>> 
         let tree = Path::new(worker["worktree"].as_str().unwrap_or_default());
         // What it is about to work with; that a step failed, the agent can see for itself.
         if worker["host"].is_null() && tree.is_dir() {
-            quietly(ui, &env.at(tree)?, &["sweatfile-apply", "wait"].map(str::to_owned))?;
+            let wait = ["sweatfile-apply", "-q", "wait", "--timeout", SET_UP].map(str::to_owned);
+            let _spinner = ui.spinner("waiting for the set-up");
+            quietly(ui, &env.at(tree)?, &wait)?;
         }
         steps.push(["worker-ctl", "start", name, &format!("--task={task}")].map(str::to_owned).to_vec());
     }

@@ -10,14 +10,15 @@ use std::time::{Duration, Instant};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::proc::{self, Cmd, processes};
+use shopfloor_core::proc::{self, processes};
 use shopfloor_core::text::{printable, shell_word};
 
-use crate::applied::{Record, StepRun};
+use crate::applied::Record;
 use crate::layout;
 use crate::plan::PlannedStep;
-use crate::setup_step::WORKTREE;
+use crate::setup_step::{REPO_ROOT, WORKTREE};
 use crate::worktree::OpenWorktree;
 
 /// Tells its processes which step they are of: a [`Task`] as JSON.
@@ -38,39 +39,23 @@ pub struct Task {
     key: String,
     name: String,
     command: String,
-    inputs: BTreeMap<String, String>,
+    /// The variables of the sweatfiles, which our own process does not obey.
+    env: BTreeMap<String, String>,
     timeout: Option<Duration>,
 }
 
-/// Starts a step, unless another set-up has, and returns once it runs. It goes on when the terminal closes.
-pub fn start(
-    worktree: &OpenWorktree,
-    step: &PlannedStep,
-    in_worktree: impl FnOnce(Cmd) -> Cmd,
-    env: &Env,
-) -> Result<()> {
-    let Some((key, inputs)) = step.state.clone() else { return Ok(()) };
-    let lock = layout::step_lock(&worktree.repo, &key);
-    if Lock::is_held(&lock)? {
-        return Ok(());
-    }
+/// Starts a step that was recorded as begun, and returns once it runs. It goes on when the terminal closes.
+pub fn start(worktree: &OpenWorktree, step: &PlannedStep, vars: &BTreeMap<String, String>, env: &Env) -> Result<()> {
+    let key = step.key().cloned().unwrap_or_default();
     let program = proc::own_program(env, layout::TOOL).ok_or_else(|| Failure::failed("cannot find sweatfile-apply"))?;
     let (name, timeout) = (step.step.name().to_owned(), step.step.timeout);
-    let task = Task { key, name, command: step.command.clone(), inputs, timeout };
-    let is_its = |pid| {
-        let found = processes::variable(pid, STEP).and_then(|json| serde_json::from_slice::<Task>(&json).ok());
-        found.is_some_and(|found| found.key == task.key)
-    };
-    if Record::load(worktree)?.steps.get(&task.key).is_some_and(|run| run.status.is_none()) {
-        // The process that kept it was killed: what is left of it does not run beside the next one.
-        end_all(worktree, is_its)?;
-    }
-    record(worktree, &task, None)?;
+    let task = Task { key, name, command: step.command.clone(), env: vars.clone(), timeout };
     let json = serde_json::to_string(&task).map_err(|e| Failure::failed("cannot start a step").because(e))?;
     let words = [shell_word(&program), "run-step".into(), "--".into(), shell_word(Path::new(&task.name))];
     let line = format!("nohup {} > /dev/null 2>&1 < /dev/null &", words.join(" "));
-    in_worktree(proc::shell(env, &line)?).var(STEP, json).capture()?;
-    let begin = Instant::now();
+    let cmd = proc::shell(env, &line)?.dir(&worktree.path).without_vars(LOCAL_VARS);
+    cmd.var(WORKTREE, &worktree.path).var(REPO_ROOT, &worktree.repo.home.checkout).var(STEP, json).capture()?;
+    let (lock, begin) = (layout::step_lock(&worktree.repo, &task.key), Instant::now());
     let is_over =
         || Ok::<_, Failure>(Record::load(worktree)?.steps.get(&task.key).is_none_or(|run| run.status.is_some()));
     while !Lock::is_held(&lock)? && !is_over()? {
@@ -80,6 +65,15 @@ pub fn start(
         thread::sleep(Duration::from_millis(2));
     }
     Ok(())
+}
+
+/// Ends what is left of a step whose process was killed: it must not run beside the next one.
+pub fn end_orphans(worktree: &OpenWorktree, key: &str) {
+    let is_its = |pid| {
+        let task = processes::variable(pid, STEP).and_then(|json| serde_json::from_slice::<Task>(&json).ok());
+        is_own(worktree, pid) && task.is_some_and(|task| task.key == key)
+    };
+    processes::reap(&worktree.env, &worktree.path, is_its);
 }
 
 /// Runs a step to its end, and records that. Exit 75 if it runs already.
@@ -97,17 +91,27 @@ pub fn run(worktree: &OpenWorktree, task: &Task) -> Result<()> {
 
 fn run_logged(worktree: &OpenWorktree, task: &Task, log: (File, File)) -> Result<()> {
     let errors = log.0.try_clone().map_err(|e| Failure::failed("cannot open a log").because(e))?;
-    let cmd = proc::shell(&worktree.env, &task.command)?.dir(&worktree.path).error_file(errors);
+    let mut own = errors.try_clone().map_err(|e| Failure::failed("cannot open a log").because(e))?;
+    let mut cmd = proc::shell(&worktree.env, &task.command)?.dir(&worktree.path).error_file(errors);
+    for (key, value) in &task.env {
+        cmd = cmd.var(key, value);
+    }
     let ended = cmd.into_file(log, task.timeout.unwrap_or(Duration::MAX), MOST)?;
+    if ended.is_none() {
+        let _ =
+            writeln!(own, "sweatfile-apply: ended, because it took longer than its timeout, or wrote more than 1 GiB");
+    }
     // As of timeout(1).
-    record(worktree, task, Some(ended.map_or(124, |(status, _)| status.code())))
+    Record::end_step(worktree, &task.key, ended.map_or(124, |(status, _)| status.code()))
+}
+
+fn is_own(worktree: &OpenWorktree, pid: i32) -> bool {
+    processes::variable(pid, WORKTREE).is_some_and(|value| value == worktree.path.as_os_str().as_encoded_bytes())
 }
 
 /// Ends those processes that set-up started, that still work in this worktree and that are meant. Returns them in words.
 pub fn end_all(worktree: &OpenWorktree, is_meant: impl Fn(i32) -> bool) -> Result<Vec<String>> {
-    let own = worktree.path.as_os_str().as_encoded_bytes();
-    let is_own = |pid| processes::variable(pid, WORKTREE).is_some_and(|value| value == own) && is_meant(pid);
-    let reaped = processes::reap(&worktree.env, &worktree.path, is_own);
+    let reaped = processes::reap(&worktree.env, &worktree.path, |pid| is_own(worktree, pid) && is_meant(pid));
     for (key, run) in Record::load(worktree)?.steps {
         if Lock::is_held(&layout::step_lock(&worktree.repo, &key))? {
             let failure =
@@ -116,9 +120,4 @@ pub fn end_all(worktree: &OpenWorktree, is_meant: impl Fn(i32) -> bool) -> Resul
         }
     }
     Ok(reaped.ended)
-}
-
-fn record(worktree: &OpenWorktree, task: &Task, status: Option<i32>) -> Result<()> {
-    let run = StepRun { name: task.name.clone(), inputs: task.inputs.clone(), status };
-    Record::change(worktree, |record| drop(record.steps.insert(task.key.clone(), run)))
 }

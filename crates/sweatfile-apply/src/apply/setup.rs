@@ -15,6 +15,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::applied::{Record, StepRun};
 use crate::apply::background;
+use crate::facts;
 use crate::failure;
 use crate::layout;
 use crate::plan::{PlannedStep, SetupPlan, SetupRun};
@@ -56,10 +57,7 @@ pub fn setup(ui: &Ui, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Re
         // From here on setup counts as unfinished, whatever ran before, so that a failed run starts again.
         record_setup(worktree, None)?;
     }
-    // A worker's clone has a source, whose main checkout is another one, too.
-    let all = worktree.git.worktrees(&worktree.repo)?.into_iter().map(|(path, _)| path);
-    let all: Vec<PathBuf> = all.chain([worktree.repo.home.checkout.clone()]).collect();
-    let (count, env) = (plan.steps.len(), child_env::for_worktree(&worktree.env, &worktree.path, &all));
+    let (count, env) = (plan.steps.len(), inherited(worktree)?);
     for (index, step) in plan.steps.iter().enumerate().filter(|(_, step)| step.due.is_some()) {
         if is_done(step) {
             report.setup[index].action = ItemAction::Unchanged;
@@ -67,14 +65,18 @@ pub fn setup(ui: &Ui, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Re
         }
         let started = Instant::now();
         report.setup[index].action = ItemAction::Failed;
-        if step.step.background {
-            background::start(worktree, step, |cmd| in_worktree(worktree, plan, cmd), &env)?;
+        let begins = begin_step(worktree, step, &record)?;
+        if begins && step.step.background {
+            background::start(worktree, step, &plan.env, &env)?;
+        }
+        if !begins || step.step.background {
             report.setup[index].action = ItemAction::Running;
             continue;
         }
-        record_step(worktree, step, None)?;
         let status = run_command(ui, &env, worktree, plan, index)?;
-        record_step(worktree, step, Some(status.code()))?;
+        if let Some(key) = step.key() {
+            Record::end_step(worktree, key, status.code())?;
+        }
         let seconds = (started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
         let line = &mut report.setup[index];
         (line.status, line.seconds) = (Some(status.code()), Some(seconds));
@@ -89,16 +91,33 @@ pub fn setup(ui: &Ui, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Re
     if has_list { record_setup(worktree, Some(plan.digest)) } else { Ok(()) }
 }
 
+/// What commands in this worktree inherit.
+fn inherited(worktree: &OpenWorktree) -> Result<Env> {
+    // A worker's clone has a source, whose main checkout is another one, too.
+    let all = worktree.git.worktrees(&worktree.repo)?.into_iter().map(|(path, _)| path);
+    let all: Vec<PathBuf> = all.chain([worktree.repo.home.checkout.clone()]).collect();
+    Ok(child_env::for_worktree(&worktree.env, &worktree.path, &all))
+}
+
 /// Records the command list that ran to its end, or that none did.
 pub fn record_setup(worktree: &OpenWorktree, setup: Option<Digest>) -> Result<()> {
     Record::change(worktree, |record| record.setup = setup)
 }
 
-/// Records how a step ended that has a state of its own, or that it begins.
-fn record_step(worktree: &OpenWorktree, step: &PlannedStep, status: Option<i32>) -> Result<()> {
-    let Some((key, inputs)) = &step.state else { return Ok(()) };
-    let run = StepRun { name: step.step.name().to_owned(), inputs: inputs.clone(), status };
-    Record::change(worktree, |record| drop(record.steps.insert(key.clone(), run)))
+/// Records that a step begins, with its inputs as they are by now: the set-up may have placed them. Returns false, and does
+/// nothing, if it runs already.
+fn begin_step(worktree: &OpenWorktree, step: &PlannedStep, record: &Record) -> Result<bool> {
+    let Some(key) = step.key() else { return Ok(true) };
+    if Lock::is_held(&layout::step_lock(&worktree.repo, key))? {
+        return Ok(false);
+    }
+    if record.steps.get(key).is_some_and(|run| run.status.is_none()) {
+        background::end_orphans(worktree, key);
+    }
+    let inputs = facts::read_inputs(worktree, &step.step)?;
+    let run = StepRun { name: step.step.name().to_owned(), inputs, status: None };
+    Record::change(worktree, |record| drop(record.steps.insert(key.clone(), run)))?;
+    Ok(true)
 }
 
 fn run_command(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, index: usize) -> Result<Status> {

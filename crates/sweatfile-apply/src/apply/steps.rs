@@ -3,6 +3,7 @@
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root, Staged, Staging};
+use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 
 use crate::applied::{PlacedFile, Record};
@@ -50,8 +51,10 @@ fn try_place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut
         record.env_pending.clear();
     }
     if plan.setup.is_whole {
+        // One that still runs is waited for, and ended with the worktree.
         let is_asked_for = |key: &String| plan.setup.steps.iter().any(|step| step.key() == Some(key));
-        record.steps.retain(|key, _| is_asked_for(key));
+        let runs = |key: &String| Lock::is_held(&layout::step_lock(&worktree.repo, key)).unwrap_or(true);
+        record.steps.retain(|key, _| is_asked_for(key) || runs(key));
     }
     record.layers = plan.layers.clone();
     record.save(worktree, &intent)?;
@@ -93,9 +96,15 @@ fn place_files(
             Some(placed) => drop(record.files.insert(step.path.clone(), placed.clone())),
             None => drop(record.files.remove(&step.path)),
         }
+        let is_cache = matches!(step.operation, FileOperation::Place(_, FileToPlace::Cache(_)));
+        if is_cache && !matches!(done, Ok(true)) {
+            record.caches.remove(&step.path);
+        }
         match done {
             Ok(true) => line.action = step.action,
             Ok(false) => (line.action, line.why) = (ItemAction::Kept, "it appeared or changed meanwhile".into()),
+            // The worktree works without it.
+            Err(failure) if is_cache => (line.action, line.why) = (ItemAction::Skipped, failure.to_string()),
             Err(failure) => (line.action, line.why) = (ItemAction::Failed, failure.to_string()),
         }
     }

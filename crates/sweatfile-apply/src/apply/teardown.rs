@@ -93,7 +93,7 @@ pub fn record(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts, pla
 pub fn of_worktree(
     ui: &Ui,
     worktree: &OpenWorktree,
-    held: &dyn Fn(Vec<String>) -> Result<Vec<RelPath>>,
+    held: &dyn Fn(&[Step]) -> Result<Vec<RelPath>>,
     strict: bool,
 ) -> Result<TornDown> {
     let (common_dir, mut done) = (&worktree.repo.home.common_dir, TornDown::default());
@@ -101,7 +101,7 @@ pub fn of_worktree(
     let is_it = |stored: &Stored| stored.record.git_dir == worktree.repo.git_dir && stored.record.is_living();
     let find = || -> Result<Option<Stored>> { Ok(teardowns.load(common_dir)?.into_iter().find(is_it)) };
     let Some(known) = find()? else { return Ok(done) };
-    let held = held(known.record.steps.iter().map(|step| step.command.clone()).collect())?;
+    let held = held(&known.record.steps)?;
     let _lock = if ui.is_dry() { None } else { Some(teardowns.lock(common_dir)?) };
     if let Some(mut stored) = find()? {
         let others = match held.first() {

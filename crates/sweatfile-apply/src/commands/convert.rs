@@ -40,10 +40,14 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         }
         return Err(Failure::new(Exit::No, "nothing_to_convert", format!("{shown} has nothing of the newer format")));
     };
-    let parsed = ParsedSweatfile { sweatfile: converted.sweatfile, ..ParsedSweatfile::default() };
+    for problem in parse(&bytes).problems {
+        ui.warn(format!("{shown}:{}: {}", problem.at, printable(&problem.text)));
+    }
+    let sweatfile = converted.sweatfile;
+    let parsed = ParsedSweatfile { sweatfile: sweatfile.clone(), ..ParsedSweatfile::default() };
     let text = Some(LayerText { bytes: Vec::new(), parsed });
     let layer = Layer { name: LayerName::Repo, path, text, approval: ApprovalStatus::None };
-    let table = merge([layer].iter()).to_toml(|_, text| PathBuf::from(text), str::to_owned);
+    let table = sweatfile.with_clears(merge([layer].iter()).to_toml(|_, text| PathBuf::from(text), str::to_owned));
     let printed = toml::to_string_pretty(&table).map_err(|e| Failure::failed("cannot print it").because(e))?;
     for problem in parse(printed.as_bytes()).problems {
         ui.warn(format!("line {}: {}", problem.at.line, printable(&problem.text)));

@@ -19,6 +19,7 @@ use crate::layer::MergedLayers;
 use crate::plan::removal::{self, RemovePlan};
 use crate::plan::{self, EnvOperation};
 use crate::setup_step::SetupStep;
+use crate::teardown_record::Step;
 use crate::worktree::OpenWorktree;
 
 /// Remove what apply placed and nobody changed since
@@ -76,9 +77,10 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
 }
 
 /// The files of a worktree that these commands would use as somebody has left them, and that nobody has approved.
-pub fn held(worktree: &OpenWorktree, dirs: &LayerFlags, commands: Vec<String>) -> Result<Vec<RelPath>> {
+pub fn held(worktree: &OpenWorktree, dirs: &LayerFlags, steps: &[Step]) -> Result<Vec<RelPath>> {
     let merged = facts::load_layers(&worktree.env, &worktree.repo, dirs, LoadOptions::default())?.merged()?;
-    let setup = commands.iter().map(|run| SetupStep::plain(run)).collect();
+    let of_area = |step: &Step| SetupStep { is_area: step.sweatfile.is_none(), ..SetupStep::plain(&step.command) };
+    let setup = steps.iter().map(of_area).collect();
     let merged = MergedLayers { setup, ..merged };
     let facts = facts::read(worktree, &merged, SetupRequest::Again)?;
     Ok(plan::held_files(&merged, &facts).into_iter().map(|(path, _)| path.clone()).collect())

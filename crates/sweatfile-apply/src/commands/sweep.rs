@@ -36,11 +36,16 @@ pub struct Args {
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     let done = teardown::sweep(ui, &worktree, (args.strict, args.again))?;
-    let freed = if ui.is_dry() { 0 } else { ports::free_gone(&worktree.repo)? };
-    let unused = doctor::unused_excludes(env, &worktree.repo)?;
-    let excludes = if ui.is_dry() { Vec::new() } else { doctor::release(&worktree.repo, &unused)? };
-    finish_removals(ui, &worktree)?;
-    let failure = done.failure();
+    let (mut freed, mut excludes, mut failure) = (0, Vec::new(), done.failure());
+    if !ui.is_dry() {
+        // What the commands did is told all the same.
+        let mut free = || -> Result<()> {
+            freed = ports::free_gone(&worktree.repo)?;
+            excludes = doctor::release(&worktree.repo, &doctor::unused_excludes(env, &worktree.repo)?)?;
+            finish_removals(ui, &worktree)
+        };
+        failure = free().err().or(failure);
+    }
     if ui.is_json() {
         let answer = json!({ "ran": done.ran, "failed": done.failed, "left": done.left, "ports_freed": freed, "excludes": excludes });
         let error = failure.as_ref().map(|failure| json!({ "error": failure.to_json() }));
@@ -64,16 +69,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 /// Lets worktree-spawn delete what a removal of its own has left.
 fn finish_removals(ui: &Ui, worktree: &OpenWorktree) -> Result<()> {
     let left = !fs::list(&worktree.repo.shared_state("worktree-spawn").join("gone"))?.is_empty();
-    let Some(program) = proc::find(&worktree.env, "worktree-spawn").filter(|_| left && !ui.is_dry()) else {
-        return Ok(());
-    };
+    let Some(program) = proc::find(&worktree.env, "worktree-spawn").filter(|_| left) else { return Ok(()) };
     let repaired =
         Cmd::new(&program, &worktree.env).arg("repair").dir(&worktree.repo.home.checkout).within(LIMIT).capture()?;
-    ui.pass_through(None, &repaired.stderr);
-    repaired
-        .stdout
-        .split_inclusive(|byte| *byte == b'\n')
-        .for_each(|line| ui.note(String::from_utf8_lossy(line).trim_end()));
+    ui.pass_through(None, &[repaired.stdout, repaired.stderr].concat());
     Ok(())
 }
 

@@ -7,7 +7,6 @@ use serde_json::json;
 use shopfloor_core::args::flag_duration;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::lock::Lock;
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -38,10 +37,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let (worktree, begin, mut is_told) = (OpenWorktree::find(env)?, Instant::now(), false);
     let (steps, running) = loop {
         // In this order: a step that ends meanwhile is seen as ended.
-        let known = Record::load(&worktree)?.steps;
+        let known = Record::load(&worktree)?;
         let mut running = Vec::new();
-        for key in known.keys() {
-            if Lock::is_held(&layout::step_lock(&worktree.repo, key))? {
+        for key in known.steps.keys() {
+            if known.is_running(&worktree.repo, key)? {
                 running.push(key.clone());
             }
         }
@@ -50,7 +49,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         }
         if !is_told {
             is_told = true;
-            let names: Vec<&str> = running.iter().filter_map(|key| Some(known.get(key)?.name.as_str())).collect();
+            let names: Vec<&str> = running.iter().filter_map(|key| Some(known.steps.get(key)?.name.as_str())).collect();
             ui.note(format!("waiting for the set-up: {}", names.join(", ")));
         }
         proc::check_interrupt()?;

@@ -1,10 +1,10 @@
 //! What a fresh worktree can get of the caches of the main checkout.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Found, Parts, size_in_words};
 use shopfloor_core::path::RelPath;
 
@@ -51,12 +51,17 @@ pub fn lacking(
 pub fn read(worktree: &OpenWorktree, lacking: &BTreeMap<RelPath, Cache>, warnings: &mut Vec<String>) -> Result<Caches> {
     let mut caches = Caches::new();
     for (path, cache) in lacking {
-        let tracked = || worktree.git.ls_files(&worktree.path, &["--".into(), path.as_path().into()]);
-        if cache.is_linked && !tracked()?.is_empty() {
+        let checkout = &worktree.repo.home.checkout;
+        let tracks = |dir: &Path| {
+            Ok::<_, Failure>(!worktree.git.ls_files(dir, &["--".into(), path.as_path().into()])?.is_empty())
+        };
+        if cache.is_linked && (tracks(&worktree.path)? || tracks(checkout)?) {
             let why = "it is not linked: git tracks files in it, and an edit of one would change the main checkout's";
             caches.insert(path.clone(), Err(why.to_owned()));
         } else if worktree.root.look(path)? == Found::Missing {
-            let source = source(worktree, path, cache, warnings);
+            // A link may lead from one to another.
+            let others = lacking.keys().filter(|other| *other != path).map(|other| other.as_path().to_path_buf());
+            let source = source(worktree, path, cache, others.collect(), warnings);
             caches.insert(path.clone(), source.map(Arc::new));
         }
     }
@@ -67,6 +72,7 @@ fn source(
     worktree: &OpenWorktree,
     path: &RelPath,
     cache: &Cache,
+    mut copied: BTreeSet<PathBuf>,
     warnings: &mut Vec<String>,
 ) -> std::result::Result<CacheSource, String> {
     let from = worktree.repo.home.checkout.join(path.as_path());
@@ -77,16 +83,17 @@ fn source(
     let mut source = CacheSource { from: from.clone(), ..CacheSource::default() };
     let bytes = list(path, &mut source, warnings).map_err(|e| format!("it cannot be read: {e}"))?;
     let below = source.parts.files.iter().chain(source.parts.links.iter().map(|(link, _)| link));
-    let all: BTreeSet<PathBuf> = below.map(|below| path.as_path().join(below)).collect();
+    copied.extend(below.map(|below| path.as_path().join(below)));
     let mut left = Vec::new();
     source.parts.links.retain(|(below, target)| {
         let link = path.as_path().join(below);
-        let stays = stays(&worktree.path, &link, target, &all);
+        let stays = stays(&worktree.path, &link, target, &copied);
         left.extend((!stays).then_some(link));
         stays
     });
     name_left(left, warnings);
-    let shares = fs::shares_blocks(&from, &worktree.path);
+    let first = source.parts.files.first().map(|file| from.join(file));
+    let shares = first.is_some_and(|file| fs::shares_blocks(&file, &worktree.path));
     if bytes > cache.max && !shares && !cache.is_linked {
         let (size, most) = (size_in_words(bytes), size_in_words(cache.max));
         return Err(format!("it has {size}, more than `max` ({most}), and the file system cannot share its blocks"));
@@ -107,7 +114,11 @@ fn source(
 
 /// The programs of copied caches that name the main checkout, in words: they would work on that one.
 pub fn naming_main(worktree: &OpenWorktree, record: &Record) -> Vec<String> {
-    let main = worktree.repo.home.checkout.as_os_str().as_encoded_bytes();
+    let [main, own] = [&worktree.repo.home.checkout, &worktree.path].map(|path| path.as_os_str().as_encoded_bytes());
+    let is_main = |part: &[u8]| {
+        let rest = part.strip_prefix(main).filter(|_| !part.starts_with(own));
+        rest.is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'/' || byte.is_ascii_whitespace()))
+    };
     let mut named = Vec::new();
     for dir in record.caches.iter().flat_map(|path| ["bin", ".bin"].map(|bin| path.as_path().join(bin))) {
         let Ok(dir) = RelPath::parse_os(dir.as_os_str()) else { continue };
@@ -116,7 +127,7 @@ pub fn naming_main(worktree: &OpenWorktree, record: &Record) -> Vec<String> {
             let path = worktree.root.join(&dir).join(name);
             let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
             let head = if is_file { fs::read_head(&path).ok().flatten() } else { None };
-            if head.is_some_and(|head| head.windows(main.len()).any(|part| part == main)) {
+            if head.is_some_and(|head| (0..head.len()).any(|at| is_main(&head[at..]))) {
                 named.push(format!("{} names the main checkout, and would work on that one", path.display()));
             }
         }

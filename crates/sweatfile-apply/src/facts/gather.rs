@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Found, Staging};
-use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::Position;
 
 use super::caches::{self, Caches};
 use super::files::{CurrentEnvFile, CurrentFile, Original, read_current, read_env_file, read_original};
@@ -122,7 +120,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     }
     for step in &merged.setup {
         if let Some(key) = step.key() {
-            let is_running = step.background && Lock::is_held(&layout::step_lock(&worktree.repo, &key))?;
+            let is_running = facts.record.is_running(&worktree.repo, &key)?;
             let log = Some(layout::step_log(&worktree.repo, &key)).filter(|log| step.background && log.exists());
             facts.steps.insert(key, StepState { inputs: step_inputs::read(worktree, step)?, is_running, log });
         }
@@ -140,7 +138,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     }
     let included = worktreeinclude::read(worktree, merged, &mut facts.warnings)?;
     facts.included = included.files;
-    let usual = |path: RelPath| (path, Cache::usual(Position { line: 1, column: 1 }));
+    let usual = |path: RelPath| (path, Cache::usual());
     let wanted = merged.caches.clone().into_iter().chain(included.dirs.into_iter().map(usual));
     facts.lacking = caches::lacking(worktree, wanted)?;
     read_what_git_says(worktree, merged, &mut facts)?;

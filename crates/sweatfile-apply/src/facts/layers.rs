@@ -102,7 +102,8 @@ impl Layers {
     pub fn approvable(&self, git: &Git, home: &Home) -> Result<Vec<Approvable>> {
         let repo = self.repo();
         let bytes = repo.text.as_ref().map(|t| t.bytes.clone());
-        let more = if bytes.is_some() { worktreeinclude::told(git, home)? } else { Vec::new() };
+        let is_open = repo.approval == ApprovalStatus::Required;
+        let more = if is_open { worktreeinclude::told(git, home)? } else { Vec::new() };
         let sweatfile = Approvable { name: FILE.to_owned(), path: repo.path.clone(), bytes, more };
         let settings = self.config.guarded_text.as_ref().map(|text| Approvable {
             name: config::REPOSITORY_FILE.to_owned(),

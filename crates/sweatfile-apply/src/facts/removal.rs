@@ -31,16 +31,21 @@ pub struct RemovalFacts {
 
 pub fn read(worktree: &OpenWorktree) -> Result<RemovalFacts> {
     let mut record = Record::load(worktree)?;
+    let mut current = BTreeMap::new();
+    let mut originals_alive = BTreeSet::new();
+    let placed_before = record.files.clone();
     // Of a cache only the name is recorded: it goes if the main checkout has the same.
     for path in record.caches.clone() {
         let original = worktree.repo.home.checkout.join(path.as_path());
-        if let Ok(content) = content_of(&original).or_else(|_| content_of(&worktree.root.join(&path))) {
-            record.files.insert(path, PlacedFile { layer: None, content, copied_from: Some(original), replaces: None });
+        let content = content_of(&original);
+        originals_alive.extend(content.is_ok().then(|| path.clone()));
+        if let Ok(content) = content.or_else(|_| content_of(&worktree.root.join(&path))) {
+            let placed = PlacedFile { layer: None, content, copied_from: Some(original), replaces: None };
+            record.files.insert(path.clone(), placed);
+            current.insert(path.clone(), read_current(worktree, &path, &record));
         }
     }
-    let mut current = BTreeMap::new();
-    let mut originals_alive = BTreeSet::new();
-    for (path, placed) in &record.files {
+    for (path, placed) in &placed_before {
         current.insert(path.clone(), read_current(worktree, path, &record));
         let is_alive = |from: &PathBuf| content_of(from).as_ref() == Ok(&placed.content);
         if placed.copied_from.as_ref().is_some_and(is_alive) {

@@ -35,11 +35,15 @@ fn state(worktree: &OpenWorktree, path: &RelPath) -> String {
     match worktree.root.content(path) {
         Ok(None) => MISSING.into(),
         Ok(Some(Content::File(digest) | Content::Tree(digest))) => digest.to_string(),
-        // What is behind a link counts, as far as it can be read.
-        Ok(Some(Content::Link(target))) => match content_of(&worktree.root.join(path)) {
-            Ok(Content::File(digest) | Content::Tree(digest)) => digest.to_string(),
-            _ => format!("a link to {}", target.display()),
-        },
+        // What a file behind a link has counts. A directory behind one may be anything, and as large as that.
+        Ok(Some(Content::Link(target))) => {
+            let behind = worktree.root.join(path);
+            let is_file = behind.metadata().is_ok_and(|meta| meta.is_file());
+            match is_file.then(|| content_of(&behind)) {
+                Some(Ok(Content::File(digest))) => digest.to_string(),
+                _ => format!("a link to {}", target.display()),
+            }
+        }
         Err(failure) => failure.to_string(),
     }
 }

@@ -8,7 +8,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{Content, Found, Root};
 use shopfloor_core::git::{Git, Home};
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::shell_word;
+use shopfloor_core::text::{is_like, shell_word};
 
 use super::copyable::{ENVIRONMENT, environment, name_left, stays};
 use crate::env_file;
@@ -53,6 +53,8 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
     let all = if included.dirs.len() == dirs.len() { files } else { list(&[])? };
     let is_apart = |path: &PathBuf| !included.dirs.iter().any(|dir| path.starts_with(dir.as_path()));
     let matching: BTreeSet<PathBuf> = all.into_iter().filter(is_apart).collect();
+    let dirs = included.dirs.iter().chain(merged.caches.keys()).map(|dir| dir.as_path().to_path_buf());
+    let copied: BTreeSet<PathBuf> = matching.iter().cloned().chain(dirs).collect();
     let main = Root::open(checkout)?;
     let (mut absent, mut left, mut environments) = (Vec::new(), Vec::new(), BTreeSet::new());
     for path in &matching {
@@ -72,7 +74,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
             continue;
         }
         match main.look(&rel)? {
-            Found::Link(target) if !stays(&worktree.path, path, &target, &matching) => left.push(path.clone()),
+            Found::Link(target) if !stays(&worktree.path, path, &target, &copied) => left.push(path.clone()),
             _ if path.to_str().is_none() => warnings.push(format!("{rel} is not copied: its name is not UTF-8")),
             Found::File(_) | Found::Link(_) => absent.push(path.clone()),
             _ => warnings.push(format!("{rel} is not copied: it is not a regular file")),
@@ -104,8 +106,9 @@ pub fn told(git: &Git, home: &Home) -> Result<Vec<String>> {
     let paths = copied.iter().map(|path| path.to_string_lossy().into_owned());
     let lines = paths.map(|path| {
         let named = RelPath::parse(path.trim_end_matches('/'));
-        let note =
-            if named.is_ok_and(|path| runs_code(&path, "install\"")) { "   (programs run what it says)" } else { "" };
+        let is_dir_of_code = is_like(path.trim_end_matches('/'), ".husky .claude .vscode");
+        let runs = is_dir_of_code || named.is_ok_and(|path| runs_code(&path, "install\""));
+        let note = if runs { "   (programs run what it says)" } else { "" };
         format!("  copy     {path} as {FILE} asks{note}")
     });
     Ok(lines.collect())

@@ -129,7 +129,11 @@ fn drift(plan: &Plan, layers: &[Layer], facts: &Facts) -> Vec<String> {
     let list = steps.iter().find(|step| step.state.is_none()).and_then(|step| step.due.as_ref());
     drift.extend(list.map(|due| format!("setup {due}")));
     drift.extend(steps.iter().filter(|step| step.state.is_some()).filter_map(|step| {
-        let how = if step.is_running { Some("runs in the background") } else { step.due.as_deref() };
+        let how = match (step.is_running, step.step.background) {
+            (true, true) => Some("runs in the background"),
+            (true, false) => Some("runs"),
+            (false, _) => step.due.as_deref(),
+        };
         let log = step.log.iter().map(|log| format!("; its log is {}", log.display())).collect::<String>();
         Some(format!("setup step `{}` {}{log}", step.step.name(), how?))
     }));

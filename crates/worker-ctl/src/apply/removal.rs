@@ -82,10 +82,10 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     // Share before the program is ended, and again afterwards for the last files that it wrote.
     // What tmux runs there at a session's end is no program of anybody's.
     let before = processes::working_in(ctx.env, worker.tree());
-    let first = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?;
+    let first = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS, is_forced)?;
     first.require(worker.tree(), is_forced)?;
     session::end_one(ctx, worker, is_forced)?;
-    let saved = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS)?;
+    let saved = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS, is_forced)?;
     saved.require(worker.tree(), is_forced)?;
     let mut others = processes::working_in(ctx.env, worker.tree());
     others.retain(|process| before.contains(process));
@@ -162,7 +162,7 @@ pub fn reset(
         jobs::end_or_warn(ctx, &[name], is_forced)?;
     }
     // Ignored files stay in the worktree, so nothing is lost when this fails.
-    let saved = trash::run_pre_remove(ctx, worker, &["overlay-sync"])?;
+    let saved = trash::run_pre_remove(ctx, worker, &["overlay-sync"], false)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
     let losses = check_losses(ctx, worker, is_forced)?;
     let in_sandbox = sandbox::keep_losses(ctx, worker, is_forced)?;

@@ -35,9 +35,9 @@ pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<S
 }
 
 /// Runs the `pre-remove` hooks of these tools, so that they save what only the worktree has.
-pub fn run_pre_remove(ctx: &Context<'_>, worker: &Worker, tools: &[&str]) -> Result<PreRemoveReport> {
+pub fn run_pre_remove(ctx: &Context<'_>, worker: &Worker, tools: &[&str], is_forced: bool) -> Result<PreRemoveReport> {
     let scratch = ctx.root.path.join("locks");
-    pre_remove::run(ctx.env, worker.tree(), tools, &scratch)
+    pre_remove::run(ctx.env, worker.tree(), tools, &scratch, is_forced)
 }
 
 /// Creates one commit with the worktree's files. Its parents are all tips that would be lost, the stashes, and a commit

@@ -140,7 +140,8 @@ fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
             && !ctx.root.worker(&worker.name).excluded_from_pool
             && !held.contains(&ctx.root.agent_name(worker))
     };
-    let mut idle: Vec<&Worker> = state.workers.values().filter(is_idle).collect();
+    let is_set_up = |worker: &&Worker| setup_steps::running(ctx, worker).is_ok_and(|step| step.is_none());
+    let mut idle: Vec<&Worker> = state.workers.values().filter(is_idle).filter(is_set_up).collect();
     idle.sort_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
     // In the second pass wait for locks that are held: the holder may not have given the worker a task.
     for is_patient in [false, true] {

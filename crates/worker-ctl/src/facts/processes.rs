@@ -8,7 +8,7 @@ use std::path::Path;
 use shopfloor_core::agents::PROGRAMS;
 use shopfloor_core::env::Env;
 use shopfloor_core::fs;
-use shopfloor_core::proc::processes::{list, variable, without_ours, words};
+use shopfloor_core::proc::processes::{self, list, variable, words};
 
 pub use shopfloor_core::proc::processes::{Process, directory, is_alive, last_output, retain_living};
 
@@ -26,7 +26,8 @@ pub fn find(env: &Env, root: &Path, workers: &[&str], panes: &[i32], server: Opt
             break;
         }
     }
-    without_ours(&all, &mut ours);
+    let own = processes::ours(&all);
+    ours.retain(|pid| !own.contains(pid));
     ours.into_iter().filter(|pid| Some(*pid) != server).filter_map(|pid| Some(all.get(&pid)?.1)).collect()
 }
 

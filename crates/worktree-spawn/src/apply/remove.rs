@@ -48,8 +48,8 @@ fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval) -> Result<Ve
         return Ok(Vec::new());
     }
     let scratch = layout::temporary_dir(&place.shared());
-    let tools = [pre_remove::TOOLS, &[pre_remove::LAST]].concat();
-    let reports = pre_remove::run(env, &known.worktree.path, &tools, &scratch)?;
+    let tools = pre_remove::WITH_WORKERS;
+    let reports = pre_remove::run(env, &known.worktree.path, tools, &scratch, removal.is_forced)?;
     reports.require(&known.worktree.path, removal.is_forced)?;
     Ok([reports.notes, reports.refused].concat())
 }

@@ -90,8 +90,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     if let Some(program) = proc::find(env, "sweatfile-apply") {
         // What went without us, or could not be torn down.
-        let sweep = Cmd::new(&program, env).args(["-n", "sweep"]).within(LIMIT).capture()?;
-        if !sweep.stdout.is_empty() {
+        let sweep = Cmd::new(&program, env).args(["-n", "sweep"]).within(LIMIT).capture();
+        if sweep.is_ok_and(|sweep| !sweep.stdout.is_empty()) {
             ui.note("worktrees that are gone wait for their teardown: `sweatfile-apply sweep`");
         }
     }
@@ -120,6 +120,9 @@ fn verdict(
         // Its record is what agents can write.
         if let Some(process) = working_for_others(inspection.env, known).next().filter(|_| !reaps) {
             return Err(format!("a program works in it: {}", processes::describe(process)));
+        }
+        if known.agent.kind == AgentKind::Subtree && processes::called_from(inspection.env, &known.worktree.path) {
+            return Err("this command was called from it".into());
         }
     }
     let condition = condition(inspection, known, all, liveness).map_err(reason)?;

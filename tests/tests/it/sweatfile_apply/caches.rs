@@ -97,8 +97,14 @@ fn a_cache_that_is_too_large_or_an_environment_is_named_and_left_out() {
 fn hard_links_are_for_what_nothing_writes_and_never_where_git_tracks_files() {
     let w = World::new();
     let app = caching(&w, "[caches.target]\nlink = \"hard\"\nmax = \"1B\"\n[caches.src]\nlink = \"hard\"\n");
+    app.git(&["branch", "without"]);
     app.commit("src/tracked", "x");
     app.write("target/a", "aa");
+    // Also where only the main checkout tracks them.
+    app.git(&["worktree", "add", "-q", "../other", "without"]);
+    let other = w.at(app.path.with_file_name("other"));
+    other.apply(&[]).exit(0).any_err().out_has("skipped src (it is not linked: git tracks");
+    assert!(!other.has("src"));
     let wt = app.worktree("wt");
     let out = wt.apply(&[]).exit(0);
     out.out_has("created target (linked to the main checkout's files")
@@ -209,4 +215,35 @@ fn npm_works_with_the_copied_tree() {
     // The link in its tree leads to its own package.
     let own = wt.path.join("node_modules/.bin/tool").canonicalize().unwrap();
     assert_eq!(own, wt.path.join("packages/tool/tool.js").canonicalize().unwrap());
+}
+
+#[test]
+fn links_between_caches_are_kept_and_one_that_cannot_be_copied_stops_nothing() {
+    let w = World::new();
+    let app = caching(&w, "setup = [\"touch ~/ran\"]\n[caches.\"node_modules\"]\n[caches.target]\n[caches.venv]\n");
+    app.write(".worktreeinclude", "linked\n");
+    app.sh("echo linked >> .git/info/exclude; echo .worktreeinclude >> .git/info/exclude; ln -s node_modules/a linked")
+        .exit(0);
+    app.sh("mkdir -p node_modules/a target venv; echo a > node_modules/a/x; ln -s ../node_modules/a target/a; chmod 700 target; ln -s ../target/a venv/a")
+        .exit(0);
+    let wt = app.worktree("wt");
+    wt.apply(&[]).exit(0).any_out().any_err();
+    assert_eq!(
+        (wt.read("target/a/x"), wt.read("venv/a/x"), wt.read("linked/x")),
+        ("a\n".into(), "a\n".into(), "a\n".into())
+    );
+    assert_eq!(mode(&wt.path.join("target")) & 0o777, 0o700);
+    std::fs::remove_file(w.home("ran")).unwrap();
+    // A hard link to another file system cannot be made.
+    if !needs_mount(&app, "mount -t tmpfs none target") {
+        return;
+    }
+    app.write("target/file", "x");
+    app.write("sweatfile", "setup = [\"touch ~/ran\"]\n[caches.target]\nlink = \"hard\"\n");
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let two = app.worktree("two");
+    let done = two.apply(&[]);
+    app.sh("umount target").exit(0);
+    done.exit(0).any_err().out_has("skipped target (cannot copy");
+    assert!(!two.has("target") && w.at(w.home("")).has("ran"));
 }

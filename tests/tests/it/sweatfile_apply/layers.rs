@@ -476,6 +476,20 @@ fn the_newer_format_is_named_once_never_run_and_converted() {
     let ran = w.at(w.home("")).read("ran");
     assert_eq!(ran, "direnv allow\nsource_up\nuse flake\ndotenv_if_exists .sweatshop-env\n");
     assert!(wt.read(".sweatshop-env").contains(&format!("CACHE={}/.tmp", wt.path.display())));
+    // What inherits inherits still, and what clears clears.
+    app.write(
+        "clears",
+        "teardown = []\n[env]\nA = \"\"\n[files.x]\nsource = \"\"\n[caches.y]\nfrom = \"\"\n[claude]\nallow = []\n",
+    );
+    let cleared = app.apply(&["convert", "clears"]).exit(0).any_out().stdout.to_string();
+    for line in
+        ["teardown = []", "A = \"\"", "[files.x]\nsource = \"\"", "[caches.y]\nfrom = \"\"", "# claude.allow = []"]
+    {
+        assert!(cleared.contains(line), "{line} in\n{cleared}");
+    }
+    assert!(!cleared.contains("git_excludes") && !cleared.contains("setup"), "{cleared}");
+    app.write("wrong", "setup = [1]\n[hooks]\ncreate = \"true\"\n");
+    app.apply(&["convert", "wrong"]).exit(0).any_out().err_has("wrong:1:10: `setup` must hold strings only");
     app.apply(&["convert"]).exit(1).err_has("has nothing of the newer format");
     app.write("other", "[hooks\n");
     app.apply(&["convert", "other"]).exit(2).err_has("other:1:");

@@ -1,6 +1,6 @@
 //! Steps of set-up that know when they are stale, and those that run in the background.
 
-use crate::support::world::{Repo, World, text};
+use crate::support::world::{Repo, World, text, wait_for};
 
 /// Two commands of the list, and between them a step with an input.
 const DEPS: &str = "setup = [\"echo first >> ~/log\", { run = \"echo step >> ~/log; [ ! -e ~/broken ]\", \
@@ -57,11 +57,19 @@ fn a_step_runs_again_when_an_input_changes_and_the_list_does_not() {
     std::os::unix::fs::symlink("target", wt.path.join("deps.lock")).unwrap();
     wt.write("target", "1");
     wt.apply(&["check"]).exit(0);
-    std::fs::remove_file(wt.path.join("target")).unwrap();
-    wt.write("target/in/it", "1");
+    wt.write("target", "2");
+    wt.apply(&["check"]).exit(1).out_has("deps.lock changed");
+    std::fs::remove_file(wt.path.join("deps.lock")).unwrap();
+    wt.write("deps.lock/in/it", "1");
     wt.apply(&[]).succeeds().any_err();
-    wt.write("target/in/it", "2");
+    wt.write("deps.lock/in/it", "2");
     wt.apply(&[]).succeeds().any_err();
+    // A directory behind a link may be anything.
+    std::fs::remove_dir_all(wt.path.join("deps.lock")).unwrap();
+    std::os::unix::fs::symlink("/usr", wt.path.join("deps.lock")).unwrap();
+    wt.apply(&["check"]).exit(1).out_has("deps.lock changed");
+    std::fs::remove_file(wt.path.join("deps.lock")).unwrap();
+    wt.write("deps.lock/in/it", "2");
     assert_eq!(log(&w), ["first", "step", "last", "step", "step", "step", "step", "step"]);
     // Another list runs whole; the step stays as it is. Another text of the step is another step.
     app.write("sweatfile", &DEPS.replace("echo last", "echo end"));
@@ -113,17 +121,41 @@ fn a_step_in_the_background_is_told_and_waited_for() {
     assert_eq!(["", ".1", ".2", ".3"].map(logs), [true, true, true, false]);
 }
 
+/// The process of ours that runs a step of this world, and what it runs.
+fn runners(at: &Repo<'_>) -> Vec<i32> {
+    let own = format!("SWEATFILE_WORKTREE={}", at.path.display());
+    let entries =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    let has = |pid: &i32| {
+        let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let mut vars = environ.split(|byte| *byte == 0);
+        environ.windows(15).any(|part| part == b"SWEATFILE_STEP=") && vars.any(|var| var == own.as_bytes())
+    };
+    entries.filter(has).collect()
+}
+
 #[test]
 fn a_step_whose_process_was_killed_is_cut_off_and_never_runs_twice_at_once() {
     let w = World::new();
-    let (_, wt) = gated(&w, "victim", "");
+    let app = w.app();
+    app.run("mkfifo", &[w.home("gate").to_str().unwrap(), w.home("other").to_str().unwrap()]).exit(0);
+    app.approved(
+        "setup = [{ run = \"read how < ~/other\", name = \"other\", background = true }, \
+         { run = \"echo begins; read how < ~/gate; echo $how >> ~/log\", name = \"slow\", background = true }]\n",
+    );
+    let wt = app.worktree("wt");
     wt.apply(&[]).exit(0).any_out().any_err();
-    wt.sh("pkill -KILL -f 'run-step -- victi[m]'").exit(0);
-    wt.apply(&["wait"]).exit(4).any_out().err_has("`victim` was cut off");
-    wt.apply(&["check"]).exit(1).out_has("`victim` was cut off");
+    let is_runner = |pid: &&i32| {
+        std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"run-step\0--\0slow\0"))
+    };
+    let all = runners(&wt);
+    let runner = all.iter().find(is_runner).unwrap().to_string();
+    wt.run("kill", &["-KILL", &runner]).exit(0);
+    wait_for(|| wt.apply(&["check"]).exit(1).any_err().stdout.contains("`slow` was cut off"));
+    // It begins again although another one still runs, and only the second one reads the gate: the first was ended.
     wt.apply(&[]).exit(0).any_out().any_err();
-    // Only the second one reads the gate: the first was ended.
     open_gate(&w, "0");
+    w.at(w.home("")).sh("echo > other").exit(0);
     wt.apply(&["wait"]).exit(0).any_out().any_err();
     assert_eq!(log(&w), ["0"]);
 }
@@ -133,12 +165,39 @@ fn a_removal_ends_it_first() {
     let w = World::new();
     let (app, wt) = gated(&w, "slow", "");
     wt.apply(&[]).exit(0).any_out().any_err();
+    assert!(!runners(&wt).is_empty());
     wt.apply(&["remove"]).exit(0).any_out().err_has("ended").err_has("run-step -- slow");
+    assert!(runners(&wt).is_empty());
     wt.apply(&["wait"]).exit(0);
     wt.apply(&[]).exit(0).any_out().any_err();
     wt.run("sweatfile-apply", &["hook", "run", "pre-remove", "."]).exit(0).any_out().err_has("run-step -- slow");
+    assert!(runners(&wt).is_empty());
     app.git(&["worktree", "remove", "--force", "../wt"]);
-    assert!(!w.at(w.home("")).has("log"));
+}
+
+#[test]
+fn inputs_are_read_when_a_step_begins_however_many_there_are() {
+    let w = World::new();
+    let app = w.app();
+    // What the sweatfile, an earlier command and git bring.
+    app.approved(
+        "setup = [\"echo 1 > made\", { run = \"true\", inputs = [\".placed\", \"made\", \"many/**\"], background = true }]\n\
+         git_excludes = [\"/.placed\", \"/made\"]\n[env]\nXDG_STATE_HOME = \"/nowhere\"\n[files.placed]\ncontent = \"x\"\n",
+    );
+    std::fs::create_dir(app.path.join("many")).unwrap();
+    for n in 0..2000 {
+        std::fs::write(app.path.join(format!("many/{n}")), n.to_string()).unwrap();
+    }
+    app.git(&["add", "many"]);
+    app.git(&["commit", "-qm", "many"]);
+    let wt = app.worktree("wt");
+    wt.apply(&[]).exit(0).any_out().any_err();
+    wt.apply(&["wait"]).exit(0).any_out().any_err();
+    wt.apply(&["check"]).exit(0);
+    wt.apply(&[]).exit(0).any_out();
+    // Its own process does not obey the sweatfile's variables: what was placed is still known.
+    wt.apply(&["remove"]).exit(0).any_err().out_has("removed .placed");
+    assert!(!wt.has(".placed"));
 }
 
 #[test]

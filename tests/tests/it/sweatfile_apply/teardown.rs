@@ -255,3 +255,16 @@ fn a_sweep_frees_what_no_worktree_uses_and_others_name_what_waits() {
     assert_eq!(w.at(w.home("")).read("called"), "repair\n");
     app.apply(&["doctor"]).exit(0).any_out().any_err();
 }
+
+#[test]
+fn an_areas_teardown_uses_no_file_of_a_branch_that_nobody_has_read() {
+    let w = World::new();
+    w.area("teardown = [\"sh ./down.sh\"]\n");
+    let app = w.app();
+    app.commit("down.sh", "touch ~/evil\n");
+    let wt = put(&app, "wt");
+    // As in set-up, also if the main checkout has the same.
+    wt.apply(&["remove"]).exit(0).any_err().out_has("nobody has approved down.sh");
+    assert!(!w.at(w.home("")).has("evil"));
+    wt.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+}
