@@ -87,7 +87,10 @@ impl Converted {
         for (key, item) in table.iter() {
             let text =
                 item.as_str().map(|text| text.replace("${WORKTREE}", "{worktree}").replace("$WORKTREE", "{worktree}"));
-            match text.filter(|text| env_variable::is_valid_name(key) && !text.contains('$') && !text.is_empty()) {
+            let is_free = !self.sweatfile.env.contains_key(key);
+            match text
+                .filter(|text| is_free && env_variable::is_valid_name(key) && !text.contains('$') && !text.is_empty())
+            {
                 Some(text) => {
                     self.sweatfile.template |= text.contains("{worktree}");
                     self.sweatfile.env.insert(key.to_owned(), text);
@@ -100,6 +103,9 @@ impl Converted {
 
     fn take_envrc(&mut self, item: &Item) -> bool {
         let (Some(lines), Ok(path)) = (lines(item), RelPath::parse(".envrc")) else { return false };
+        if self.sweatfile.files.contains_key(&path) {
+            return false;
+        }
         let mut text = lines.join("\n") + "\n";
         if !text.contains(".sweatshop-env") {
             text.push_str("dotenv_if_exists .sweatshop-env\n");

@@ -62,11 +62,13 @@ impl SetupStep {
                 "run" => step.run = text().ok_or_else(|| wrong("a string"))?,
                 "name" => step.name = Some(text().filter(|name| is_name(name)).ok_or_else(|| wrong(NAME))?),
                 "background" => step.background = item.as_bool().ok_or_else(|| wrong("true or false"))?,
-                "inputs" => step.inputs = inputs(item).ok_or_else(|| wrong("an array of strings"))?,
+                "inputs" => {
+                    step.inputs = inputs(item).ok_or_else(|| "`inputs` of a step must be an array of strings")?
+                }
                 "timeout" => {
                     let limit = text().and_then(|text| parse_duration(&text, Unit::Seconds));
                     let limit = limit.filter(|limit| !limit.is_zero());
-                    step.timeout = Some(limit.ok_or_else(|| format!("`timeout` of a step: {DURATIONS}"))?);
+                    step.timeout = Some(limit.ok_or_else(|| format!("`timeout` of a step: {DURATIONS}, more than 0"))?);
                 }
                 _ => {
                     let near = nearest(key, &KEYS).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -107,5 +109,6 @@ fn is_name(name: &str) -> bool {
 }
 
 fn inputs(item: &Item) -> Option<Vec<String>> {
-    item.as_array()?.iter().map(|input| Some(input.as_str()?.to_owned())).collect()
+    let path = |text: &str| text.strip_prefix("./").unwrap_or(text).to_owned();
+    item.as_array()?.iter().map(|input| Some(path(input.as_str()?))).collect()
 }

@@ -23,7 +23,7 @@ pub struct Parts {
 
 impl Parts {
     /// Copies them to a path where nothing is, or with `is_linked` makes hard links. The system shares blocks where it can.
-    /// Files that have gone meanwhile are left out. Nothing is synced.
+    /// Fails if a file has gone meanwhile: half of a directory could be taken for all of it. Nothing is synced.
     pub fn copy(&self, from: &Path, to: &Path, is_linked: bool) -> Result<()> {
         for dir in [&PathBuf::new()].into_iter().chain(&self.dirs) {
             let mode = from.join(dir).metadata().map_or(0o700, |meta| meta.permissions().mode() & 0o777 | 0o700);
@@ -32,10 +32,7 @@ impl Parts {
         let copied = map_parallel(&self.files, |file| {
             let (from, to) = (from.join(file), to.join(file));
             let done = if is_linked { std::fs::hard_link(&from, &to) } else { copy_file(&from, &to) };
-            match done {
-                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-                done => done.at("copy", &from),
-            }
+            done.at("copy", &from)
         });
         copied.into_iter().collect::<Result<()>>()?;
         self.links.iter().try_for_each(|(link, target)| symlink(target, to.join(link)).at("create", &to.join(link)))

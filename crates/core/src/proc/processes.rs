@@ -108,6 +108,12 @@ pub fn words(pid: i32) -> Vec<Vec<u8>> {
     line.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect()
 }
 
+/// What the system calls a process. Needs `/proc`.
+fn name(pid: i32) -> String {
+    let name = fs::read(Path::new(&format!("/proc/{pid}/comm"))).ok().flatten().unwrap_or_default();
+    String::from_utf8_lossy(&name).trim_end().to_owned()
+}
+
 /// Our own process and its ancestors: to end one would end us.
 pub fn ours(all: &BTreeMap<i32, (i32, Process)>) -> Vec<i32> {
     let parent = |pid: &i32| all.get(pid).map(|(parent, _)| *parent).filter(|parent| *parent > 1);
@@ -124,8 +130,7 @@ pub fn called_from(env: &Env, dir: &Path) -> bool {
 pub fn working_in(env: &Env, dir: &Path) -> BTreeSet<Process> {
     let Ok(dir) = dir.canonicalize() else { return BTreeSet::new() };
     let all = list(env);
-    let is_tmux =
-        |pid: i32| words(pid).first().is_some_and(|word| word.starts_with(b"tmux: server") || word.ends_with(b"tmux"));
+    let is_tmux = |pid: i32| name(pid) == "tmux: server";
     let is_there = |pid: &i32| directory(*pid).is_some_and(|cwd| cwd.starts_with(&dir)) && !is_tmux(*pid);
     let mut pids: BTreeSet<i32> = all.keys().copied().filter(is_there).collect();
     let ours = ours(&all);
@@ -157,7 +162,8 @@ pub fn describe(process: Process) -> String {
         words(process.pid).iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect::<Vec<_>>();
     // The program without its directory.
     words.iter_mut().take(1).for_each(|word| *word = word.rsplit('/').next().unwrap_or_default().to_owned());
-    let line: String = printable(&words.join(" ")).chars().take(60).collect();
+    let line = if words.is_empty() { name(process.pid) } else { words.join(" ") };
+    let line: String = printable(&line).chars().take(60).collect();
     format!("{} ({line})", process.pid)
 }
 

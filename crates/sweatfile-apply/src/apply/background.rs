@@ -28,7 +28,7 @@ pub const STEP: &str = "SWEATFILE_STEP";
 const START: Duration = Duration::from_secs(10);
 
 /// How much one may write: its log must not fill the disk.
-const MOST: usize = 1 << 30;
+const MOST: usize = 256 << 20;
 
 /// How many logs are kept beside the last one.
 const KEPT: usize = 2;
@@ -69,11 +69,13 @@ pub fn start(worktree: &OpenWorktree, step: &PlannedStep, vars: &BTreeMap<String
 
 /// Ends what is left of a step whose process was killed: it must not run beside the next one.
 pub fn end_orphans(worktree: &OpenWorktree, key: &str) {
-    let is_its = |pid| {
-        let task = processes::variable(pid, STEP).and_then(|json| serde_json::from_slice::<Task>(&json).ok());
-        is_own(worktree, pid) && task.is_some_and(|task| task.key == key)
+    let is_its = |pid: &i32| {
+        let task = processes::variable(*pid, STEP).and_then(|json| serde_json::from_slice::<Task>(&json).ok());
+        is_own(worktree, *pid) && task.is_some_and(|task| task.key == key)
     };
-    processes::reap(&worktree.env, &worktree.path, is_its);
+    let all = processes::list(&worktree.env);
+    let its = all.iter().filter(|(pid, _)| is_its(pid)).map(|(_, (_, process))| *process).collect();
+    processes::reap_these(&worktree.env, its, |_| true);
 }
 
 /// Runs a step to its end, and records that. Exit 75 if it runs already.
@@ -98,8 +100,10 @@ fn run_logged(worktree: &OpenWorktree, task: &Task, log: (File, File)) -> Result
     }
     let ended = cmd.into_file(log, task.timeout.unwrap_or(Duration::MAX), MOST)?;
     if ended.is_none() {
-        let _ =
-            writeln!(own, "sweatfile-apply: ended, because it took longer than its timeout, or wrote more than 1 GiB");
+        let _ = writeln!(
+            own,
+            "sweatfile-apply: ended, because it took longer than its timeout, or wrote more than 256 MiB"
+        );
     }
     // As of timeout(1).
     Record::end_step(worktree, &task.key, ended.map_or(124, |(status, _)| status.code()))

@@ -89,6 +89,7 @@ fn place_files(
     before: &Record,
     (record, report): (&mut Record, &mut Report),
 ) {
+    let mut warnings = Vec::new();
     for (step, line) in plan.files.iter().zip(&mut report.files) {
         let done = place_file(&worktree.root, staging, step, record);
         let entry = if matches!(done, Ok(true)) { step.placed.as_ref() } else { before.files.get(&step.path) };
@@ -104,10 +105,14 @@ fn place_files(
             Ok(true) => line.action = step.action,
             Ok(false) => (line.action, line.why) = (ItemAction::Kept, "it appeared or changed meanwhile".into()),
             // The worktree works without it.
-            Err(failure) if is_cache => (line.action, line.why) = (ItemAction::Skipped, failure.to_string()),
+            Err(failure) if is_cache => {
+                (line.action, line.why) = (ItemAction::Skipped, failure.to_string());
+                warnings.push(format!("{} is not copied: {failure}", step.path));
+            }
             Err(failure) => (line.action, line.why) = (ItemAction::Failed, failure.to_string()),
         }
     }
+    report.warnings.extend(warnings);
 }
 
 /// The failure for entries that could not be placed, or in a dry run could not be.

@@ -49,6 +49,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
             {
                 let path = file.path.display();
                 ui.note(format!("{path} is not as {commit} has it; `sweatfile-apply approve` asks about it"));
+                declined = Some(file.path);
                 continue;
             }
             if has_consent(ui, env, &repo, &file, args)? {
@@ -73,8 +74,14 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
 /// Whether a commit has the same bytes at the file's path.
 fn has(git: &Git, repo: &Repo, commit: &str, file: &Approvable) -> Result<bool> {
     let at = &repo.home.checkout;
-    let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{commit}^{{commit}}")];
-    let id = git.cmd(at).args(verify).capture()?.text();
+    // A branch or a tag of this name, which an agent can make, is another one.
+    let mut id = String::new();
+    for name in [format!("refs/remotes/{commit}^{{commit}}"), format!("{commit}^{{commit}}")] {
+        if id.is_empty() {
+            let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
+            id = git.cmd(at).args(verify).capture()?.text();
+        }
+    }
     if id.is_empty() {
         return Err(Failure::usage(format!("there is no commit `{commit}` here")).hint("run `git fetch` first"));
     }

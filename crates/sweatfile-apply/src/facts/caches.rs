@@ -13,8 +13,8 @@ use crate::applied::Record;
 use crate::cache::Cache;
 use crate::worktree::OpenWorktree;
 
-/// The caches that the worktree lacks and the main checkout has, each with what is copied, or why it is not.
-pub type Caches = BTreeMap<RelPath, std::result::Result<Arc<CacheSource>, String>>;
+/// The caches that the worktree lacks and the main checkout has, each with what is copied.
+pub type Caches = BTreeMap<RelPath, Arc<CacheSource>>;
 
 /// What is copied for one.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub fn lacking(
     for (path, cache) in wanted {
         // One with links would not be whole where git has files in it already, and is refused.
         let is_lacking = cache.is_linked || worktree.root.look(&path)? == Found::Missing;
-        if is_lacking && checkout.join(path.as_path()).is_dir() {
+        if is_lacking && checkout.join(path.as_path()).exists() {
             lacking.insert(path, cache);
         }
     }
@@ -56,13 +56,15 @@ pub fn read(worktree: &OpenWorktree, lacking: &BTreeMap<RelPath, Cache>, warning
             Ok::<_, Failure>(!worktree.git.ls_files(dir, &["--".into(), path.as_path().into()])?.is_empty())
         };
         if cache.is_linked && (tracks(&worktree.path)? || tracks(checkout)?) {
-            let why = "it is not linked: git tracks files in it, and an edit of one would change the main checkout's";
-            caches.insert(path.clone(), Err(why.to_owned()));
+            let why = "git tracks files in it, and an edit of one would change the main checkout's";
+            warnings.push(format!("{path} is not linked: {why}"));
         } else if worktree.root.look(path)? == Found::Missing {
             // A link may lead from one to another.
             let others = lacking.keys().filter(|other| *other != path).map(|other| other.as_path().to_path_buf());
-            let source = source(worktree, path, cache, others.collect(), warnings);
-            caches.insert(path.clone(), source.map(Arc::new));
+            match source(worktree, path, cache, others.collect(), warnings) {
+                Ok(source) => drop(caches.insert(path.clone(), Arc::new(source))),
+                Err(why) => warnings.push(format!("{path} is not copied: {why}")),
+            }
         }
     }
     Ok(caches)
@@ -77,10 +79,16 @@ fn source(
 ) -> std::result::Result<CacheSource, String> {
     let from = worktree.repo.home.checkout.join(path.as_path());
     if let Some(dir) = environment(&worktree.repo.home.checkout, &path.as_path().join("x")) {
-        let named = if dir == path.as_path() { String::new() } else { format!("{}: ", dir.display()) };
-        return Err(format!("{named}{ENVIRONMENT}"));
+        return Err(if dir == path.as_path() {
+            ENVIRONMENT.into()
+        } else {
+            format!("{} is not copied: {ENVIRONMENT}", dir.display())
+        });
     }
     let mut source = CacheSource { from: from.clone(), ..CacheSource::default() };
+    if !from.is_dir() {
+        return Err("it is no directory; name a file in .worktreeinclude".into());
+    }
     let bytes = list(path, &mut source, warnings).map_err(|e| format!("it cannot be read: {e}"))?;
     let below = source.parts.files.iter().chain(source.parts.links.iter().map(|(link, _)| link));
     copied.extend(below.map(|below| path.as_path().join(below)));
@@ -145,7 +153,7 @@ fn list(path: &RelPath, source: &mut CacheSource, warnings: &mut Vec<String>) ->
             if meta.is_symlink() {
                 source.parts.links.push((below, whole.read_link()?));
             } else if meta.is_dir() && whole.join("pyvenv.cfg").exists() {
-                warnings.push(format!("{path}/{}: {ENVIRONMENT}", below.display()));
+                warnings.push(format!("{path}/{} is not copied: {ENVIRONMENT}", below.display()));
             } else if entry.file_name().eq_ignore_ascii_case(".git") || !meta.is_dir() && !meta.is_file() {
                 warnings.push(format!("{path}/{} is not copied", below.display()));
             } else if meta.is_dir() {

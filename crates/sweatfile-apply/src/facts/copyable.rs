@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// Why a virtual environment of Python is not copied: pip in a copy would change the original.
 pub const ENVIRONMENT: &str =
-    "a virtual environment, whose programs name the main checkout, is not copied; let a set-up command make one";
+    "it is a virtual environment, whose programs name the main checkout; let a set-up command make one";
 
 /// The virtual environment that a path is in, if it is in one; both below the checkout.
 pub fn environment<'p>(checkout: &Path, path: &'p Path) -> Option<&'p Path> {

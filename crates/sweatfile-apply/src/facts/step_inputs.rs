@@ -1,6 +1,7 @@
 //! The state of what a step of set-up depends on.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::Content;
@@ -31,7 +32,16 @@ pub fn read(worktree: &OpenWorktree, step: &SetupStep) -> Result<BTreeMap<String
     Ok(inputs)
 }
 
+/// Of a larger file its size and time count.
+const LARGE: u64 = 64 << 20;
+
 fn state(worktree: &OpenWorktree, path: &RelPath) -> String {
+    if let Ok(meta) = worktree.root.join(path).metadata()
+        && meta.is_file()
+        && meta.len() > LARGE
+    {
+        return format!("{} bytes of {}.{}", meta.len(), meta.mtime(), meta.mtime_nsec());
+    }
     match worktree.root.content(path) {
         Ok(None) => MISSING.into(),
         Ok(Some(Content::File(digest) | Content::Tree(digest))) => digest.to_string(),

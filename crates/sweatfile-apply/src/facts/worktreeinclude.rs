@@ -82,7 +82,9 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
     }
     name_left(left, warnings);
     let is_missing = |dir: &&&std::path::Path| worktree.path.join(dir).symlink_metadata().is_err();
-    warnings.extend(environments.iter().filter(is_missing).map(|dir| format!("{}: {ENVIRONMENT}", dir.display())));
+    warnings.extend(
+        environments.iter().filter(is_missing).map(|dir| format!("{} is not copied: {ENVIRONMENT}", dir.display())),
+    );
     let ignored: HashSet<PathBuf> = worktree.git.ignored(checkout, &absent, None)?.into_iter().collect();
     for path in absent.into_iter().filter(|p| ignored.contains(p)) {
         let Ok(rel) = RelPath::parse_os(path.as_os_str()) else { continue };

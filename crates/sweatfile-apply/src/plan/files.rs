@@ -72,17 +72,9 @@ pub fn plan(merged: &MergedLayers, facts: &Facts) -> Vec<FileStep> {
         FileStep::new(path, ItemAction::Created, why, FileOperation::Place(None, make), Some(placed))
     });
     let caches = facts.caches.iter().map(|(path, source)| {
-        let step = |action, why: &str, operation| FileStep {
-            drifts: false,
-            ..FileStep::new(path, action, why.to_owned(), operation, None)
-        };
-        match source {
-            Ok(source) => {
-                let place = FileOperation::Place(None, FileToPlace::Cache(source.clone()));
-                step(ItemAction::Created, &source.made_by, place)
-            }
-            Err(why) => step(ItemAction::Skipped, why, FileOperation::Nothing),
-        }
+        let place = FileOperation::Place(None, FileToPlace::Cache(source.clone()));
+        let step = FileStep::new(path, ItemAction::Created, source.made_by.clone(), place, None);
+        FileStep { drifts: false, ..step }
     });
     wanted.chain(cleared).chain(included).chain(caches).collect()
 }

@@ -64,6 +64,7 @@ pub fn plan(facts: &RemovalFacts) -> RemovePlan {
                 }
                 "its original is gone or has changed"
             }
+            _ if facts.record.caches.contains(path) => "a cache that is not as the main checkout's",
             _ => "changed since it was placed",
         };
         removal.left.push(Leftover::path(path.to_string(), why));

@@ -64,7 +64,9 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     if ui.is_dry() {
         for removal in plan_whole(&inspection, args)? {
             let deleted_branch = removal.deletes.as_ref().map(|(name, _)| name.clone());
-            let notes = removal.note.iter().cloned().collect();
+            let path = &removal.condition.known.worktree.path;
+            let working = processes::named_in(env, path).into_iter().map(|what| format!("{what} works in it"));
+            let notes = removal.note.iter().cloned().chain(working).collect();
             print(ui, &removal, &RemovalOutcome { deleted_branch, trash: None, notes });
         }
         return Ok(Exit::Done);

@@ -227,10 +227,18 @@ fn a_person_can_be_asked_only_about_what_a_commit_has_too() {
     let more = wt.git(&["rev-parse", "HEAD"]);
     app.git(&["update-ref", "refs/remotes/origin/main", more.trim_end()]);
     wt.commit("other.sh", "touch ~/worse\n");
-    let done = wt.apply(&["approve", "--from", "origin/main", "--yes"]).exit(0);
+    let done = wt.apply(&["approve", "--from", "origin/main", "--yes"]).exit(3);
     done.out_has("wt/setup.sh").err_has("other.sh is not as origin/main has it");
     assert!(!done.stdout.contains("other.sh"), "{}", done.stdout);
     wt.apply(&[]).exit(3).any_out().err_has("other.sh");
+    // A branch that an agent calls so is not what others see.
+    let worse = wt.git(&["rev-parse", "HEAD"]);
+    app.git(&["update-ref", "refs/heads/origin/main", worse.trim_end()]);
+    app.git(&["tag", "origin/main", worse.trim_end()]);
+    wt.apply(&["approve", "--from", "origin/main", "--yes"])
+        .exit(3)
+        .any_out()
+        .err_has("other.sh is not as origin/main has it");
     for commit in ["origin/none", "--help-me", "HEAD:setup.sh"] {
         wt.apply(&["approve", &format!("--from={commit}")]).exit(2).any_out().err_has("there is no commit");
     }

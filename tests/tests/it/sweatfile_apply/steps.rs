@@ -218,7 +218,7 @@ fn a_wrong_step_is_named_with_its_place() {
     for (step, why) in [
         ("{ name = \"x\" }", "a step needs `run`"),
         ("{ run = \"x\", input = [\"a\"] }", "unknown key `input` of a step; did you mean `inputs`?"),
-        ("{ run = \"x\", inputs = \"a\" }", "`inputs` of a step must be an array of strings, not string"),
+        ("{ run = \"x\", inputs = \"a\" }", "`inputs` of a step must be an array of strings"),
         ("{ run = \"x\", inputs = [\"../a\"] }", "the input `../a` of a step must be a path below the worktree"),
         ("{ run = \"x\", inputs = [\"/etc/passwd\"] }", "must be a path below the worktree"),
         ("{ run = \"x\", timeout = \"soon\" }", "write a number and a unit"),
