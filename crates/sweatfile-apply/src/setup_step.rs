@@ -12,6 +12,8 @@ use toml_edit::{Item, TableLike};
 /// Tells commands the worktree. A run inside its own set-up recognises itself by it.
 pub const WORKTREE: &str = "SWEATFILE_WORKTREE";
 pub const REPO_ROOT: &str = "SWEATFILE_REPO_ROOT";
+/// Tells commands the key of their step, by which they are found if they outlive it.
+pub const STEP: &str = "SWEATFILE_STEP";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetupStep {
@@ -62,9 +64,7 @@ impl SetupStep {
                 "run" => step.run = text().ok_or_else(|| wrong("a string"))?,
                 "name" => step.name = Some(text().filter(|name| is_name(name)).ok_or_else(|| wrong(NAME))?),
                 "background" => step.background = item.as_bool().ok_or_else(|| wrong("true or false"))?,
-                "inputs" => {
-                    step.inputs = inputs(item).ok_or_else(|| "`inputs` of a step must be an array of strings")?
-                }
+                "inputs" => step.inputs = inputs(item).ok_or("`inputs` of a step must be an array of strings")?,
                 "timeout" => {
                     let limit = text().and_then(|text| parse_duration(&text, Unit::Seconds));
                     let limit = limit.filter(|limit| !limit.is_zero());

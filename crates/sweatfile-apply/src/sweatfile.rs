@@ -321,7 +321,12 @@ impl Parser<'_> {
                 (None, Some(table)) => SetupStep::parse(table).map_err(|why| format!("an item of `setup`: {why}")),
                 (None, None) => Err(format!("`{key}` must hold strings only, not {}", value.type_name())),
             };
+            let is_named =
+                |other: &SetupStep| step.as_ref().is_ok_and(|step| step.name.is_some() && step.name == other.name);
             match step {
+                Ok(step) if steps.iter().any(is_named) => {
+                    self.problem(at, format!("two steps are called `{}`", step.name()));
+                }
                 Ok(step) if self.item(key, at, &step.run, index + 1 == array.len()) => steps.push(step),
                 Ok(_) => {}
                 Err(why) => self.problem(at, why),

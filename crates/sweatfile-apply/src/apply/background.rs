@@ -18,11 +18,11 @@ use shopfloor_core::text::{printable, shell_word};
 use crate::applied::Record;
 use crate::layout;
 use crate::plan::PlannedStep;
-use crate::setup_step::{REPO_ROOT, WORKTREE};
+use crate::setup_step::{REPO_ROOT, STEP, WORKTREE};
 use crate::worktree::OpenWorktree;
 
-/// Tells its processes which step they are of: a [`Task`] as JSON.
-pub const STEP: &str = "SWEATFILE_STEP";
+/// Tells its process what to run: a [`Task`] as JSON.
+pub const TASK: &str = "SWEATFILE_TASK";
 
 /// How long it may take until one runs.
 const START: Duration = Duration::from_secs(10);
@@ -54,7 +54,11 @@ pub fn start(worktree: &OpenWorktree, step: &PlannedStep, vars: &BTreeMap<String
     let words = [shell_word(&program), "run-step".into(), "--".into(), shell_word(Path::new(&task.name))];
     let line = format!("nohup {} > /dev/null 2>&1 < /dev/null &", words.join(" "));
     let cmd = proc::shell(env, &line)?.dir(&worktree.path).without_vars(LOCAL_VARS);
-    cmd.var(WORKTREE, &worktree.path).var(REPO_ROOT, &worktree.repo.home.checkout).var(STEP, json).capture()?;
+    cmd.var(WORKTREE, &worktree.path)
+        .var(REPO_ROOT, &worktree.repo.home.checkout)
+        .var(STEP, &task.key)
+        .var(TASK, json)
+        .capture()?;
     let (lock, begin) = (layout::step_lock(&worktree.repo, &task.key), Instant::now());
     let is_over =
         || Ok::<_, Failure>(Record::load(worktree)?.steps.get(&task.key).is_none_or(|run| run.status.is_some()));
@@ -67,11 +71,10 @@ pub fn start(worktree: &OpenWorktree, step: &PlannedStep, vars: &BTreeMap<String
     Ok(())
 }
 
-/// Ends what is left of a step whose process was killed: it must not run beside the next one.
+/// Ends what is left of a step whose process, or whose set-up, was killed: it must not run beside the next one.
 pub fn end_orphans(worktree: &OpenWorktree, key: &str) {
     let is_its = |pid: &i32| {
-        let task = processes::variable(*pid, STEP).and_then(|json| serde_json::from_slice::<Task>(&json).ok());
-        is_own(worktree, *pid) && task.is_some_and(|task| task.key == key)
+        is_own(worktree, *pid) && processes::variable(*pid, STEP).is_some_and(|value| value == key.as_bytes())
     };
     let all = processes::list(&worktree.env);
     let its = all.iter().filter(|(pid, _)| is_its(pid)).map(|(_, (_, process))| *process).collect();
@@ -94,7 +97,8 @@ pub fn run(worktree: &OpenWorktree, task: &Task) -> Result<()> {
 fn run_logged(worktree: &OpenWorktree, task: &Task, log: (File, File)) -> Result<()> {
     let errors = log.0.try_clone().map_err(|e| Failure::failed("cannot open a log").because(e))?;
     let mut own = errors.try_clone().map_err(|e| Failure::failed("cannot open a log").because(e))?;
-    let mut cmd = proc::shell(&worktree.env, &task.command)?.dir(&worktree.path).error_file(errors);
+    let cmd = proc::shell(&worktree.env, &task.command)?.dir(&worktree.path).without_vars(&[TASK]);
+    let mut cmd = cmd.error_file(errors);
     for (key, value) in &task.env {
         cmd = cmd.var(key, value);
     }

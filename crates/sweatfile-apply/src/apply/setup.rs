@@ -20,7 +20,7 @@ use crate::failure;
 use crate::layout;
 use crate::plan::{PlannedStep, SetupPlan, SetupRun};
 use crate::report::{ItemAction, Report};
-use crate::setup_step::{REPO_ROOT, WORKTREE};
+use crate::setup_step::{REPO_ROOT, STEP, WORKTREE};
 use crate::worktree::OpenWorktree;
 
 /// Runs the setup commands, with output and progress on stderr. The worktree's lock is not held: a command may take
@@ -127,6 +127,7 @@ fn run_command(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, in
     let spinner = ui.spinner(&label);
     let cmd = in_worktree(worktree, plan, proc::shell(env, &step.command)?);
     let cmd = step.step.timeout.into_iter().fold(cmd, Cmd::within);
+    let cmd = step.key().into_iter().fold(cmd, |cmd, key| cmd.var(STEP, key));
     cmd.show_through(fs::scratch(&layout::setup_output(&worktree.repo))?, |output| {
         ui.pass_through(spinner.as_ref(), output)
     })

@@ -18,7 +18,7 @@ use crate::flags::LayerFlags;
 use crate::layer::MergedLayers;
 use crate::plan::removal::{self, RemovePlan};
 use crate::plan::{self, EnvOperation};
-use crate::setup_step::SetupStep;
+use crate::setup_step::{STEP, SetupStep};
 use crate::teardown_record::Step;
 use crate::worktree::OpenWorktree;
 
@@ -37,7 +37,7 @@ pub struct Args {
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     if !ui.is_dry() {
-        let is_step = |pid| processes::variable(pid, background::STEP).is_some();
+        let is_step = |pid| processes::variable(pid, STEP).is_some();
         background::end_all(&worktree, is_step)?.iter().for_each(|what| ui.note(format!("ended {what}")));
     }
     // Before the files that the commands need go.

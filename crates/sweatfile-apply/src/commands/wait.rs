@@ -98,7 +98,7 @@ pub struct StepArgs {
 }
 
 pub fn run_step(env: &Env, args: &StepArgs) -> Result<Exit> {
-    let json = env.var(background::STEP).unwrap_or_default().as_encoded_bytes();
+    let json = env.var(background::TASK).unwrap_or_default().as_encoded_bytes();
     let task: Task = serde_json::from_slice(json).map_err(|e| {
         let what = format!("nothing says what the step `{}` is", printable(&args.name));
         Failure::usage(what).because(e).hint("run `sweatfile-apply`")

@@ -1,5 +1,6 @@
 //! Steps of set-up that know when they are stale, and those that run in the background.
 
+use crate::support::sweep::sweep;
 use crate::support::world::{Repo, World, text, wait_for};
 
 /// Two commands of the list, and between them a step with an input.
@@ -161,6 +162,35 @@ fn a_step_whose_process_was_killed_is_cut_off_and_never_runs_twice_at_once() {
 }
 
 #[test]
+fn what_a_killed_set_up_leaves_running_is_ended_before_its_step_begins_again() {
+    let w = World::new();
+    let app = w.app();
+    app.run("mkfifo", &[w.home("gate").to_str().unwrap()]).exit(0);
+    // Wherever it works by then.
+    app.approved(
+        "setup = [{ run = \"cd /; touch ~/begun; read how < ~/gate; echo $how >> ~/log\", inputs = [\"x\"] }]\n",
+    );
+    let wt = app.worktree("wt");
+    let start = || {
+        let mut command = w.command(w.path("bin/sweatfile-apply"));
+        command.current_dir(&wt.path).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let child = command.spawn().unwrap();
+        wait_for(|| w.at(w.home("")).has("begun"));
+        std::fs::remove_file(w.home("begun")).unwrap();
+        child
+    };
+    let mut first = start();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(!runners(&wt).is_empty());
+    let mut second = start();
+    open_gate(&w, "0");
+    assert!(second.wait().unwrap().success());
+    assert!(runners(&wt).is_empty());
+    assert_eq!(log(&w), ["0"]);
+}
+
+#[test]
 fn a_removal_ends_it_first() {
     let w = World::new();
     let (app, wt) = gated(&w, "slow", "");
@@ -224,9 +254,40 @@ fn a_wrong_step_is_named_with_its_place() {
         ("{ run = \"x\", timeout = \"soon\" }", "write a number and a unit"),
         ("{ run = \"x\", name = \"a/b\" }", "`name` of a step must be 1 to 40 letters"),
         ("{ run = \"x\", background = 1 }", "`background` of a step must be true or false, not integer"),
+        ("{ run = \"a\", name = \"x\" }, { run = \"b\", name = \"x\" }", "two steps are called `x`"),
         ("[\"x\"]", "`setup` must hold strings only"),
     ] {
         w.area(&format!("setup = [\n  {step}\n]\n"));
-        app.apply(&[]).exit(2).any_out().err_has(why).err_has("sweatfile:2:3");
+        app.apply(&[]).exit(2).any_out().err_has(why).err_has("sweatfile:2:");
     }
+}
+
+#[test]
+fn killed_at_every_write_no_step_is_forgotten_and_none_runs_twice_at_once() {
+    let w = World::new();
+    let app = w.app();
+    // Each says when it begins and ends; where two ran at once, one would begin before the other has ended.
+    let step =
+        |name: &str| format!("mkdir ~/{name}-$(basename $PWD) && rmdir ~/{name}-$(basename $PWD) && echo done > {name}");
+    app.approved(&format!(
+        "setup = [{{ run = \"{}\", inputs = [\"input\"] }}, {{ run = \"{}\", background = true }}]\n\
+         git_excludes = [\"/fore\", \"/back\"]\n",
+        step("fore"),
+        step("back")
+    ));
+    sweep(
+        |name| app.worktree(name),
+        &[],
+        |wt, when| {
+            // What was cut off is told, and begun again.
+            wt.apply(&["wait"]).any_status().any_out().any_err();
+            wt.apply(&[]).succeeds().any_err();
+            let waited = wt.apply(&["wait"]);
+            assert_eq!(waited.status, Some(0), "{when}: {}", waited.stderr);
+            waited.exit(0).any_out().any_err();
+            wt.apply(&["check"]).exit(0);
+            assert!(wt.has("fore") && wt.has("back"), "{when}");
+            app.git(&["worktree", "remove", "--force", wt.path.to_str().unwrap()]);
+        },
+    );
 }
