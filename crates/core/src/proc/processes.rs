@@ -175,18 +175,22 @@ fn uppermost(all: &BTreeMap<i32, (i32, Process)>, of: &BTreeSet<Process>) -> Vec
 
 /// What works in a directory, in words. What a named one started is not named.
 pub fn named_in(env: &Env, dir: &Path) -> Vec<String> {
-    uppermost(&list(env), &working_in(env, dir)).into_iter().map(describe).collect()
+    named(env, &working_in(env, dir))
+}
+
+/// These processes in words, without what a named one started.
+pub fn named(env: &Env, processes: &BTreeSet<Process>) -> Vec<String> {
+    uppermost(&list(env), processes).into_iter().map(describe).collect()
 }
 
 /// Ends those processes that work in a directory and are meant, and names the others. What a named one started is not named.
 pub fn reap(env: &Env, dir: &Path, is_meant: impl Fn(i32) -> bool) -> Reaped {
-    reap_these(env, working_in(env, dir), is_meant)
+    reap_these(env, working_in(env, dir), |process| is_meant(process.pid))
 }
 
 /// The same of these processes.
-pub fn reap_these(env: &Env, working: BTreeSet<Process>, is_meant: impl Fn(i32) -> bool) -> Reaped {
-    let (meant, others): (BTreeSet<Process>, BTreeSet<Process>) =
-        working.into_iter().partition(|process| is_meant(process.pid));
+pub fn reap_these(env: &Env, working: BTreeSet<Process>, is_meant: impl Fn(&Process) -> bool) -> Reaped {
+    let (meant, others): (BTreeSet<Process>, BTreeSet<Process>) = working.into_iter().partition(is_meant);
     if meant.is_empty() && others.is_empty() {
         return Reaped::default();
     }

@@ -10,7 +10,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, WorktreeDir, recorded_path};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::pre_remove;
-use shopfloor_core::proc::processes;
+use shopfloor_core::proc::processes::{self, Process};
 use shopfloor_core::written_files;
 
 use super::lock_and_excludes::release_excludes;
@@ -54,8 +54,8 @@ fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval) -> Result<Ve
     Ok([reports.notes, reports.refused].concat())
 }
 
-/// Runs those hooks, then ends what the agent left running in its worktree, and with `reaps` what others have there.
-pub fn prepare(env: &Env, place: &Place, removal: &AgentRemoval, reaps: bool) -> Result<Vec<String>> {
+/// Runs those hooks, then ends what the agent left running in its worktree, and those of others to which a person agreed.
+pub fn prepare(env: &Env, place: &Place, removal: &AgentRemoval, agreed: &BTreeSet<Process>) -> Result<Vec<String>> {
     let known = &removal.condition.known;
     let path = &known.worktree.path;
     let is_worktree = known.agent.kind != AgentKind::Worker && !known.worktree.is_lost;
@@ -63,7 +63,10 @@ pub fn prepare(env: &Env, place: &Place, removal: &AgentRemoval, reaps: bool) ->
     let mut working = if is_worktree { processes::working_in(env, path) } else { BTreeSet::new() };
     let mut notes = run_pre_remove(env, place, removal)?;
     working.retain(|process| processes::directory(process.pid).is_some_and(|dir| dir.starts_with(path)));
-    notes.extend(processes::reap_these(env, working, |pid| reaps || is_of(known, pid)).notes(path));
+    notes.extend(
+        processes::reap_these(env, working, |process| agreed.contains(process) || is_of(known, process.pid))
+            .notes(path),
+    );
     Ok(notes)
 }
 

@@ -147,12 +147,10 @@ fn collect(
     args: &Args,
 ) -> std::result::Result<(), Reason> {
     let Inspection { env, place, git, .. } = *inspection;
-    let others: Vec<String> = working_for_others(env, known).map(processes::describe).collect();
-    if !others.is_empty() {
-        let question = format!("End {}, and remove {}?", others.join(", "), known.agent.id);
-        ui.require_yes(args.yes, &question, "a program works in it").map_err(reason)?;
-    }
-    remove::prepare(env, place, removal, args.reap).map_err(reason)?.iter().for_each(|note| ui.note(note));
+    let agreed: BTreeSet<Process> = working_for_others(env, known).collect();
+    let question = format!("End {}, and remove {}?", processes::named(env, &agreed).join(", "), known.agent.id);
+    ui.require_yes(args.yes || agreed.is_empty(), &question, "a program works in it").map_err(reason)?;
+    remove::prepare(env, place, removal, &agreed).map_err(reason)?.iter().for_each(|note| ui.note(note));
     let lock = lock_and_excludes::lock(place).map_err(reason)?;
     let removal = verdict(inspection, known, &agents::all(place).map_err(reason)?, false)?;
     remove::remove(env, place, git, &removal, &lock).map(drop).map_err(reason)

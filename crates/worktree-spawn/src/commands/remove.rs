@@ -1,10 +1,12 @@
 //! `remove`: remove an agent's worktree or seat if nothing is lost.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
-use shopfloor_core::proc::processes;
+use shopfloor_core::proc::processes::{self, Process};
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent_in_worktree::{AgentKeys, KnownAgent};
@@ -78,18 +80,13 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     let mut removals = plan_whole(&inspection, args)?;
     // The other tools are asked without the lock, and afterwards everything is checked again.
     drop(lock);
-    if args.reap {
-        let paths = removals.iter().map(|removal| &removal.condition.known.worktree.path);
-        let working: Vec<String> = paths.flat_map(|path| processes::named_in(env, path)).collect();
-        let question = format!("End {}, and remove their worktrees?", working.join(", "));
-        ui.require_yes(
-            args.yes || working.is_empty(),
-            &question,
-            format!("nothing was removed: {}", working.join(", ")),
-        )?;
-    }
+    let reaped = removals.iter().filter(|_| args.reap).map(|removal| &removal.condition.known.worktree.path);
+    let agreed: BTreeSet<Process> = reaped.flat_map(|path| processes::working_in(env, path)).collect();
+    let told = processes::named(env, &agreed).join(", ");
+    let question = format!("End {told}, and remove their worktrees?");
+    ui.require_yes(args.yes || agreed.is_empty(), &question, format!("nothing was removed: {told}"))?;
     for removal in &removals {
-        remove::prepare(env, place, removal, args.reap)?.iter().for_each(|note| ui.note(note));
+        remove::prepare(env, place, removal, &agreed)?.iter().for_each(|note| ui.note(note));
     }
     lock = lock_and_excludes::lock(place)?;
     removals = plan_whole(&inspection, args)?;
@@ -98,7 +95,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
         if !is_one {
             // Removing the others took some time, so changes made meanwhile are taken in, too.
             drop(lock);
-            remove::prepare(env, place, &removal, args.reap)?.iter().for_each(|note| ui.note(note));
+            remove::prepare(env, place, &removal, &agreed)?.iter().for_each(|note| ui.note(note));
             lock = lock_and_excludes::lock(place)?;
             let known = agents::require(place, &removal.condition.known.agent.id)?;
             removal = plan_one(&inspection, args, &known, &agents::all(place)?)?;

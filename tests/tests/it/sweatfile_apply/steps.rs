@@ -267,8 +267,9 @@ fn killed_at_every_write_no_step_is_forgotten_and_none_runs_twice_at_once() {
     let w = World::new();
     let app = w.app();
     // Each says when it begins and ends; where two ran at once, one would begin before the other has ended.
-    let step =
-        |name: &str| format!("mkdir ~/{name}-$(basename $PWD) && rmdir ~/{name}-$(basename $PWD) && echo done > {name}");
+    let step = |name: &str| {
+        format!("mkdir ~/{name}-$(basename $PWD) && rmdir ~/{name}-$(basename $PWD) && echo done > {name}")
+    };
     app.approved(&format!(
         "setup = [{{ run = \"{}\", inputs = [\"input\"] }}, {{ run = \"{}\", background = true }}]\n\
          git_excludes = [\"/fore\", \"/back\"]\n",
