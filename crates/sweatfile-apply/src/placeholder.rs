@@ -5,7 +5,7 @@ use shopfloor_core::slug::ascii_slug;
 use shopfloor_core::text::nearest;
 
 /// The names that take a filter, and the filters.
-pub const NAMES: [&str; 4] = ["worktree", "branch", "repo", "default_branch"];
+pub const NAMES: [&str; 5] = ["worktree", "branch", "repo", "default_branch", "parent_branch"];
 pub const FILTERS: [&str; 3] = ["slug", "db", "hash"];
 
 /// The longest slug is what a part of a host's name may have, and the longest name of a database fits in all of them.

@@ -1,4 +1,4 @@
-//! Placeholders in templates: `{worktree}`, `{branch}`, `{repo}`, `{default_branch}`, each also through a filter, as
+//! Placeholders in templates: `{worktree}`, `{branch}`, `{repo}`, `{default_branch}`, `{parent_branch}`, each also through a filter, as
 //! `{branch|slug}`; and `{port}` and `{port:NAME}`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,8 @@ pub struct Placeholders {
     pub repo: String,
     /// The branch that others start from.
     pub default_branch: String,
+    /// The branch on which the agent's work lands; else the default branch.
+    pub parent_branch: String,
     pub ports: BTreeMap<String, u16>,
 }
 
@@ -43,6 +45,7 @@ fn expand_with(text: &str, values: &Placeholders, form: &dyn Fn(&str) -> String)
         "branch" => Some(values.branch.clone()),
         "repo" => Some(values.repo.clone()),
         "default_branch" => Some(values.default_branch.clone()),
+        "parent_branch" => Some(values.parent_branch.clone()),
         _ => None,
     };
     let value = |inside: &str| match inside.split_once('|') {
@@ -126,6 +129,7 @@ mod tests {
             branch: "b".into(),
             repo: "r".into(),
             default_branch: "main".into(),
+            parent_branch: "main".into(),
             ports: BTreeMap::from([(String::new(), 20_001), ("web".into(), 20_002)]),
         };
         assert_eq!(

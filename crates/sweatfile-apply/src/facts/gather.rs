@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use serde_json::Value;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Found, Staging};
 use shopfloor_core::path::RelPath;
@@ -148,19 +149,29 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
 fn read_placeholders(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<Placeholders> {
     let name = worktree.repo.home.checkout.file_name().unwrap_or_default().to_string_lossy();
     let uses = |name: &str| template::templates(merged).any(|text| template::names(text, name));
+    let is_parent_used = uses("parent_branch");
+    let default = match is_parent_used || uses("default_branch") {
+        true => default_branch(worktree, &worktree.path)?.unwrap_or_else(|| "main".into()),
+        false => String::new(),
+    };
     Ok(Placeholders {
+        parent_branch: is_parent_used.then(|| parent_branch(worktree)).flatten().unwrap_or_else(|| default.clone()),
         worktree: worktree.path.to_string_lossy().into_owned(),
         branch: match uses("branch") {
             true => worktree.git.branch(&worktree.repo)?.unwrap_or_else(|| "HEAD".into()),
             false => String::new(),
         },
-        default_branch: match uses("default_branch") {
-            true => default_branch(worktree, &worktree.path)?.unwrap_or_else(|| "main".into()),
-            false => String::new(),
-        },
+        default_branch: default,
         repo: name.strip_suffix(".git").unwrap_or(&name).to_owned(),
         ports: ports::assigned(&worktree.repo, &template::port_names_used(merged), false)?,
     })
+}
+
+/// The branch on which the work of the worktree's agent lands, as worktree-spawn has written it down.
+fn parent_branch(worktree: &OpenWorktree) -> Option<String> {
+    let identity = worktree.repo.worktree_state("worktree-spawn").join("identity.json");
+    let identity: Value = serde_json::from_slice(&fs::read_no_follow(&identity).ok()??).ok()?;
+    identity["target"].as_str().filter(|target| !target.contains(['\0', '\r', '\n'])).map(str::to_owned)
 }
 
 fn read_originals(worktree: &OpenWorktree, merged: &MergedLayers, facts: &mut Facts) {

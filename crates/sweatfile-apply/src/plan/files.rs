@@ -129,8 +129,14 @@ fn desired(path: &RelPath, entry: &MergedFile, facts: &Facts) -> Result<DesiredF
         }
         Body::Content { text, template } => {
             // Agents name branches, and set-up may run the file.
-            let branch = &facts.placeholders.branch;
-            if *template && text.contains("{branch}") && branch.contains(OBEYED) {
+            let values = &facts.placeholders;
+            let branches = [
+                ("{branch}", &values.branch),
+                ("{default_branch}", &values.default_branch),
+                ("{parent_branch}", &values.parent_branch),
+            ];
+            let is_obeyed = |(name, branch): &&(&str, &String)| text.contains(name) && branch.contains(OBEYED);
+            if let Some((_, branch)) = branches.iter().find(is_obeyed).filter(|_| *template) {
                 return Err(format!("the branch `{branch}` has a character that shells obey"));
             }
             let text = if *template { template::expand(text, &facts.placeholders) } else { text.clone() };

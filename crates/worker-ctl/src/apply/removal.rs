@@ -79,10 +79,11 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     refuse_others_inside(ctx, worker)?;
     check_losses(ctx, worker, is_forced)?;
     trash::refuse_locked(ctx, worker)?;
-    // Share before the program is ended, and again afterwards for the last files that it wrote.
+    // Share before the program is ended, and again afterwards for the last files that it wrote. Only then what it works with is
+    // taken down.
     // What tmux runs there at a session's end is no program of anybody's.
     let before = processes::working_in(ctx.env, worker.tree());
-    let first = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS, is_forced)?;
+    let first = trash::run_pre_remove(ctx, worker, &["overlay-sync"], is_forced)?;
     first.require(worker.tree(), is_forced)?;
     session::end_one(ctx, worker, is_forced)?;
     let saved = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS, is_forced)?;

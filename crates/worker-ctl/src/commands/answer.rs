@@ -62,7 +62,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         }
         return Ok(print(ctx, &worker, (&screen, &menu), None));
     };
-    let is_other = |listed: &String| *listed != asked;
+    let is_other = |listed: &String| !is_same(listed, &asked);
     // What was listed elsewhere meanwhile is not what this answer is about.
     if args.menu.as_ref().or(worker.program.listed_question.as_ref()).is_some_and(is_other) {
         return Err(failure::CHANGED
@@ -106,8 +106,19 @@ pub fn digest(worker: &Worker, screen: &str, menu: &Menu) -> String {
     let ReportedActivity { activity_at, activity_text, question_id, .. } = &worker.reported;
     let above = screen.lines().take(menu.first).filter(|line| !line.trim().is_empty());
     let above: Vec<&str> = above.collect::<Vec<_>>().into_iter().rev().take(ABOVE).collect();
-    Digest::of(format!("{activity_at:?} {activity_text:?} {question_id:?} {above:?} {:?}", menu.lines).as_bytes())
-        .to_string()
+    let screen = Digest::of(format!("{above:?} {:?}", menu.lines).as_bytes());
+    let report = match worker.reported.activity {
+        Activity::Asks => {
+            Digest::of(format!("{activity_at:?} {activity_text:?} {question_id:?}").as_bytes()).to_string()
+        }
+        _ => String::new(),
+    };
+    format!("{screen}.{report}")
+}
+
+/// Whether a question is the one that was listed. A menu can be on the screen before the program's hook tells of it.
+fn is_same(listed: &str, asked: &str) -> bool {
+    listed == asked || listed.ends_with('.') && asked.starts_with(listed)
 }
 
 fn remember(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::world::World;
+use crate::support::world::{Repo, World};
 
 #[test]
 fn placeholders_are_filled_in_where_template_is_set() {
@@ -126,4 +126,36 @@ fn ports_are_stable_and_no_two_worktrees_share_one() {
         wt.apply(&[]).succeeds();
     }
     assert_eq!(read(), first);
+}
+
+#[test]
+fn the_parents_branch_is_the_one_on_which_the_work_lands() {
+    let w = World::new();
+    w.area("template = true\n[env]\nPARENT = \"{parent_branch}\"\n[files.note]\ntemplate = true\ncontent = \"{parent_branch}\"\n");
+    let app = w.app();
+    app.commit("a", "a\n");
+    app.apply(&["hook", "install"]).exit(0).any_out().any_err();
+    let spawned = |from: &Repo<'_>, name: &str| {
+        let path = from.spawn(&["subtree", name]).exit(0).any_err().stdout.trim_end().to_owned();
+        w.at(path)
+    };
+    let one = spawned(&app, "one");
+    app.git(&["checkout", "-q", "-b", "topic"]);
+    let two = spawned(&app, "two");
+    assert_eq!(
+        (one.read(".sweatshop-env"), two.read(".sweatshop-env")),
+        ("PARENT=main\n".into(), "PARENT=topic\n".into())
+    );
+    assert_eq!(two.read(".note"), "topic");
+    app.git(&["worktree", "add", "-q", "../plain", "-b", "plain"]);
+    let plain = w.at(app.path.with_file_name("plain"));
+    assert_eq!(plain.read(".sweatshop-env"), "PARENT=main\n");
+    // An agent can write what is read there.
+    let git_dir = two.git(&["rev-parse", "--absolute-git-dir"]);
+    let identity = std::path::Path::new(git_dir.trim_end()).join("shopfloor/worktree-spawn/identity.json");
+    let forged =
+        std::fs::read_to_string(&identity).unwrap().replace("\"target\":\"topic\"", "\"target\":\"$(touch ~/evil)\"");
+    std::fs::write(&identity, forged).unwrap();
+    std::fs::remove_file(two.path.join(".note")).unwrap();
+    two.apply(&[]).exit(4).any_out().err_has("has a character that shells obey");
 }

@@ -99,3 +99,31 @@ fn a_menu_that_no_hook_tells_of_is_seen() {
     floor.ctl(&["message", "adam", "SAY more"]).succeeds();
     assert!(floor.status("adam")["needs"].is_null());
 }
+
+#[test]
+fn a_menu_that_was_listed_before_the_hook_told_of_it_is_still_that_menu() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--task", "think"]).succeeds();
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    let permission = json!({ "hook_event_name": "PermissionRequest", "session_id": "s-1", "tool_name": "Bash", "tool_input": { "command": "ls" } });
+    let ask = |lines: &str, last: &str| {
+        floor.ctl(&["message", "adam", &format!("ASK {lines}")]).succeeds();
+        wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains(last));
+    };
+    let last = || floor.prompts().last().unwrap().clone();
+    ask("Enable|Not now", "2. Not now");
+    wait_for(|| floor.ctl(&["answer", "adam"]).any_status().any_err().stdout.contains("2. Not now"));
+    hook(&floor, "adam", &permission);
+    floor.ctl(&["answer", "adam", "2"]).exit(0).out_has("2. Not now");
+    wait_for(|| last() == "chose Not now");
+    hook(&floor, "adam", &event("Stop"));
+    // Another one is not.
+    ask("Enable|Not now", "2. Not now");
+    wait_for(|| floor.ctl(&["answer", "adam"]).any_status().any_err().stdout.contains("2. Not now"));
+    tmux(&floor, &["send-keys", "-t", "=worker-adam:", "Enter"]);
+    wait_for(|| last() == "chose Enable");
+    ask("Delete|Keep", "2. Keep");
+    hook(&floor, "adam", &permission);
+    assert_eq!(refused(&floor, &["answer", "adam", "1"], 1), "changed");
+}
