@@ -15,6 +15,7 @@ use crate::applied::{Record, StepRun};
 use crate::apply::background::{self, Task};
 use crate::failure;
 use crate::layout;
+use crate::setup_step::STEP;
 use crate::worktree::OpenWorktree;
 
 /// How often it looks.
@@ -35,9 +36,15 @@ pub struct Args {
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let limit = args.timeout.as_deref().map(|text| flag_duration("--timeout", text)).transpose()?;
     let (worktree, begin, mut is_told) = (OpenWorktree::find(env)?, Instant::now(), false);
+    let load = || -> Result<Record> {
+        let mut record = Record::load(&worktree)?;
+        // A step that waits does not wait for itself.
+        record.steps.retain(|key, _| env.var(STEP).is_none_or(|own| own != key.as_str()));
+        Ok(record)
+    };
     let (steps, running) = loop {
         // In this order: a step that ends meanwhile is seen as ended.
-        let known = Record::load(&worktree)?;
+        let known = load()?;
         let mut running = Vec::new();
         for key in known.steps.keys() {
             if known.is_running(&worktree.repo, key)? {
@@ -45,7 +52,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             }
         }
         if running.is_empty() || limit.is_some_and(|limit| begin.elapsed() >= limit) {
-            break (Record::load(&worktree)?.steps, running);
+            break (load()?.steps, running);
         }
         if !is_told {
             is_told = true;

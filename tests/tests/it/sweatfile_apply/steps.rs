@@ -231,6 +231,19 @@ fn inputs_are_read_when_a_step_begins_however_many_there_are() {
 }
 
 #[test]
+fn a_step_can_wait_for_the_others_and_not_for_itself() {
+    let w = World::new();
+    let app = w.app();
+    app.approved(
+        "setup = [{ run = \"echo made > ~/made\", background = true }, \
+         { run = \"sweatfile-apply wait && cat ~/made > log\", inputs = [\"x\"], timeout = \"30s\" }]\ngit_excludes = [\"/log\"]\n",
+    );
+    let wt = app.worktree("wt");
+    wt.apply(&[]).exit(0).any_out().any_err();
+    assert_eq!(wt.read("log"), "made\n");
+}
+
+#[test]
 fn a_step_that_takes_too_long_is_ended() {
     let w = World::new();
     let (app, wt) = gated(&w, "slow", ", timeout = \"50ms\"");
