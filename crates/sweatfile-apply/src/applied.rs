@@ -109,7 +109,9 @@ impl Record {
     pub fn load(worktree: &OpenWorktree) -> Result<Record> {
         let path = layout::record(&worktree.repo.git_dir);
         let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(Record::default()) };
-        let record: Record = parse(&path, &bytes)?;
+        let mut record: Record = parse(&path, &bytes)?;
+        // A key becomes the name of a file, and an agent can write this one.
+        record.steps.retain(|key, _| key.bytes().all(|byte| byte.is_ascii_hexdigit()));
         Ok(Record { is_listed: written_files::is_listed(&worktree.env, &path, &bytes), ..record })
     }
 

@@ -277,6 +277,13 @@ fn a_forged_record_of_steps_and_caches_hinders_and_takes_nothing() {
     wt.apply(&[]).exit(0).any_out().any_err();
     wt.apply(&["wait"]).exit(0).any_err();
     assert!(w.at(w.home("")).has("ran"));
+    // Nor does a key lead to files elsewhere.
+    let outside = std::fs::File::create(w.home("outside.lock")).unwrap();
+    outside.lock().unwrap();
+    let key = w.home("outside").display().to_string();
+    forge(&|record| record["steps"] = json!({ &key: { "name": "x", "inputs": {}, "status": 7 } }));
+    wt.apply(&["wait", "--timeout", "0"]).exit(0);
+    write(&state.join("record.json"), &real);
     // A lock that nobody lets go, and a directory that leads elsewhere.
     let steps = state.join("steps");
     let lock = std::fs::read_dir(&steps)
