@@ -2,7 +2,7 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::hook_subcommand::{self, HookCommand};
 use shopfloor_core::ui::Ui;
 
@@ -13,15 +13,17 @@ use crate::settings::OverlayFlags;
 use crate::tool::TOOL;
 
 pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, command: HookCommand) -> Result<Exit> {
-    let leaving = |env: &Env, git, repo| pre_remove::run(ui, env, flags, git, &repo);
+    let leaving = |env: &Env, git, repo| pre_remove::run(ui, env, flags, git, repo);
     match hook_subcommand::run_before_removal(ui, env, command, leaving)? {
         Ok(done) => Ok(done),
-        Err(command) => hook_subcommand::run(ui, env, TOOL, command, |called| created(ui, env, flags, called.git)),
+        Err(command) => {
+            hook_subcommand::run(ui, env, TOOL, command, |called| created(ui, env, flags, called.git, called.repo))
+        }
     }
 }
 
-fn created(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git) -> Result<Option<Failure>> {
-    let overlay = Overlay::find_with(ui, env, flags, git)?;
+fn created(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Result<Option<Failure>> {
+    let overlay = Overlay::of(ui, env, flags, git, repo)?;
     if ui.is_dry() || !overlay.settings.enabled || !overlay.dir.is_dir() {
         // This repository has no overlay.
         return Ok(None);

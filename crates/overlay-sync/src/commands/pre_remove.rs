@@ -14,9 +14,10 @@ use crate::workspace::{HeldText, Workspace};
 
 /// Syncs what only the worktree has. The worktree stays attached, because its removal may still be called off. Exit 1
 /// when something in it was not synced, or a whole file is held; gives back, in words, which parts are kept.
-pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: &Repo) -> Result<Vec<String>> {
+pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Result<Vec<String>> {
     let Some(own) = Workspace::overlay_of(&repo.git_dir)? else { return Ok(Vec::new()) };
-    let overlay = Overlay::find_with(ui, env, flags, git)?;
+    let overlay = Overlay::of(ui, env, flags, git, repo)?;
+    let repo = &overlay.repo;
     // An agent may be able to write there, and could name an overlay of its own that knows all other worktrees.
     if own != overlay.dir {
         let (root, own) = (repo.require_worktree()?, own.as_path());

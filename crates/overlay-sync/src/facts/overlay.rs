@@ -31,12 +31,7 @@ pub struct Overlay {
 impl Overlay {
     /// Finds it; exit 2 when it belongs to another repository.
     pub fn find(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Overlay> {
-        Overlay::find_with(ui, env, flags, Git::find(env)?)
-    }
-
-    /// The same with a git that was found already.
-    pub fn find_with(ui: &Ui, env: &Env, flags: &OverlayFlags, mut git: Git) -> Result<Overlay> {
-        let repo = git.discover()?;
+        let (git, repo) = Git::here(env)?;
         Overlay::of(ui, env, flags, git, repo)
     }
 
@@ -48,7 +43,8 @@ impl Overlay {
         Overlay::of(ui, env, flags, git, repo)
     }
 
-    fn of(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Result<Overlay> {
+    /// The same in a repository that was found already.
+    pub fn of(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Result<Overlay> {
         let config = load_config(env, &repo, flags)?;
         config.all_warnings().iter().for_each(|warning| ui.warn(warning));
         let dir = match config.value("overlay") {

@@ -25,14 +25,13 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, command: HookCommand) -> Resul
         before_removal(ui, env, dirs, (git, repo))
     })? {
         Ok(done) => Ok(done),
-        Err(command) => {
-            hook_subcommand::run(ui, env, TOOL, command, |called| after_creation(ui, env, dirs, called.git))
-        }
+        Err(command) => hook_subcommand::run(ui, env, TOOL, command, |called| {
+            after_creation(ui, env, dirs, (called.git, called.repo))
+        }),
     }
 }
 
-fn after_creation(ui: &Ui, env: &Env, dirs: &LayerFlags, mut git: Git) -> Result<Option<Failure>> {
-    let repo = git.discover()?;
+fn after_creation(ui: &Ui, env: &Env, dirs: &LayerFlags, (git, repo): (Git, Repo)) -> Result<Option<Failure>> {
     let worktree = OpenWorktree::open(env, git, repo)?;
     match teardown::waiting(&worktree) {
         0 => {}

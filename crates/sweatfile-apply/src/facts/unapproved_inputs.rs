@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::{panic, thread};
 
 use shopfloor_core::approval::{ApprovalStatus, Approvals};
 use shopfloor_core::error::Result;
@@ -31,7 +32,7 @@ pub struct TrackedFile {
 }
 
 /// Reads the files that the setup commands would use. What a person has in the main checkout counts as read, but for
-/// tracked files that the area's commands use. This takes two or three git processes.
+/// tracked files that the area's commands use. This takes up to five git processes.
 pub fn read(
     worktree: &OpenWorktree,
     merged: &MergedLayers,
@@ -87,19 +88,29 @@ struct WorktreeFiles {
 /// Lists the files of a worktree. In the main checkout what is not
 /// tracked is the user's own; elsewhere an agent may have made it, and a directory without tracked files counts whole.
 fn list(worktree: &OpenWorktree) -> Result<WorktreeFiles> {
+    let git_lists = |dir: &Path, how: &[&str]| -> Result<Vec<PathBuf>> {
+        worktree.git.ls_files(dir, &how.iter().map(OsString::from).collect::<Vec<_>>())
+    };
     // Submodules count too: a branch chooses the commit they are at.
-    let index = [OsString::from("--recurse-submodules")];
+    let index = ["--recurse-submodules"];
     let checkout = &worktree.repo.home.checkout;
-    let (mut tracked, mut others) = (worktree.git.ls_files(&worktree.path, &index)?, Vec::new());
     // A directory ends in a slash.
     let parse = |file: &PathBuf| RelPath::parse_os(file.components().as_path().as_os_str()).ok();
-    let mut whole = Vec::new();
-    if *checkout != worktree.path {
+    let (mut tracked, mut others, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+    if *checkout == worktree.path {
+        tracked = git_lists(checkout, &index)?;
+    } else {
         // An agent can take a file out of its own index. A bare repository has none.
-        if checkout.join(".git").symlink_metadata().is_ok() {
-            tracked.extend(worktree.git.ls_files(checkout, &index)?);
-        }
-        others = worktree.git.ls_files(&worktree.path, &["--others", "--directory"].map(OsString::from))?;
+        let has_index = checkout.join(".git").symlink_metadata().is_ok();
+        thread::scope(|scope| -> Result<()> {
+            let main = scope.spawn(|| if has_index { git_lists(checkout, &index) } else { Ok(Vec::new()) });
+            let own = scope.spawn(|| git_lists(&worktree.path, &index));
+            others = git_lists(&worktree.path, &["--others", "--directory"])?;
+            for listed in [main, own] {
+                tracked.extend(listed.join().unwrap_or_else(|panic| panic::resume_unwind(panic))?);
+            }
+            Ok(())
+        })?;
         others.retain(|path| path != Path::new(env_file::FILE));
         let (below, too_large) = files_below(&worktree.path, &others);
         others.extend(below);
