@@ -48,17 +48,29 @@ impl PreRemoveReport {
 
 const PRE_REMOVE_KIND: &str = "pre_remove";
 
+/// How a worktree is to be removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct How {
+    /// Although a tool refuses.
+    pub is_forced: bool,
+    /// Not at all: the tools tell what they would do.
+    pub is_dry: bool,
+}
+
 /// Runs the `pre-remove` hook of those of these tools that are on the PATH, for the worktree at `path`. Their output
 /// goes through nameless files in `scratch`. A tool that fails, takes too long or cannot be run counts as refusing; then, unless
-/// `is_forced`, nothing is taken down.
-pub fn run(env: &Env, path: &Path, tools: &[&str], scratch: &Path, is_forced: bool) -> Result<PreRemoveReport> {
+/// it is forced, nothing is taken down.
+pub fn run(env: &Env, path: &Path, tools: &[&str], scratch: &Path, how: How) -> Result<PreRemoveReport> {
     let mut report = PreRemoveReport::default();
     for tool in tools {
-        if *tool == "sweatfile-apply" && !report.refused.is_empty() && !is_forced {
+        if *tool == "sweatfile-apply" && !report.refused.is_empty() && !how.is_forced {
             break;
         }
         let Some(program) = proc::find(env, tool) else { continue };
-        let cmd = Cmd::new(&program, env).args(["--json", "hook", "run", PRE_REMOVE]).arg(path);
+        let cmd = Cmd::new(&program, env)
+            .args(how.is_dry.then_some("--dry-run"))
+            .args(["--json", "hook", "run", PRE_REMOVE])
+            .arg(path);
         let (limit, most) = PRE_REMOVE_LIMIT;
         let limit = if *tool == "sweatfile-apply" { TEARDOWN_LIMIT } else { limit };
         let Some(output) = cmd.capture_within(fs::scratch(scratch)?, limit, most)? else {

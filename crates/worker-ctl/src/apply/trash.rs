@@ -6,7 +6,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{FreshIndex, recorded_dir};
 use shopfloor_core::path::RelPath;
-use shopfloor_core::pre_remove::{self, PreRemoveReport};
+use shopfloor_core::pre_remove::{self, How, PreRemoveReport};
 use shopfloor_core::text::shell_word;
 
 use crate::context::Context;
@@ -37,7 +37,7 @@ pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<S
 /// Runs the `pre-remove` hooks of these tools, so that they save what only the worktree has.
 pub fn run_pre_remove(ctx: &Context<'_>, worker: &Worker, tools: &[&str], is_forced: bool) -> Result<PreRemoveReport> {
     let scratch = ctx.root.path.join("locks");
-    pre_remove::run(ctx.env, worker.tree(), tools, &scratch, is_forced)
+    pre_remove::run(ctx.env, worker.tree(), tools, &scratch, How { is_forced, is_dry: ctx.is_dry })
 }
 
 /// Creates one commit with the worktree's files. Its parents are all tips that would be lost, the stashes, and a commit

@@ -2,9 +2,10 @@
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::pre_remove;
 use shopfloor_core::proc::processes;
 
-use crate::apply::removal;
+use crate::apply::{removal, trash};
 use crate::commands;
 use crate::context::Context;
 use crate::plan::removal::describe_nuke;
@@ -49,6 +50,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if ctx.is_dry {
         for (worker, line) in workers.iter().zip(plan) {
             commands::show(ctx.ui, commands::kept_answer(&worker.name, &[]), &[line]);
+            if !removal::stays(worker, args.worktree) {
+                let asked = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS, args.force)?;
+                asked.require(worker.tree(), args.force)?;
+                asked.notes.iter().for_each(|note| ctx.ui.note(note));
+            }
         }
         return Ok(Exit::Done);
     }

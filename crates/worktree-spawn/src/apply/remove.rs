@@ -9,7 +9,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, WorktreeDir, recorded_path};
 use shopfloor_core::lock::Lock;
-use shopfloor_core::pre_remove;
+use shopfloor_core::pre_remove::{self, How};
 use shopfloor_core::proc::processes::{self, Process};
 use shopfloor_core::written_files;
 
@@ -40,16 +40,17 @@ pub struct RemovalOutcome {
 }
 
 /// Runs the other tools' hook before a removal, which saves what exists only in this worktree, and returns their
-/// messages. Fails with exit 1 if a tool refuses, unless the removal is forced. The caller must not hold the repository's lock meanwhile, because other
+/// messages; in a dry run, what they would say. Fails with exit 1 if a tool refuses, unless the removal is forced. The caller must not hold the repository's lock meanwhile, because other
 /// processes wait for that lock.
-fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval) -> Result<Vec<String>> {
+pub fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval, is_dry: bool) -> Result<Vec<String>> {
     let known = &removal.condition.known;
     if known.agent.kind == AgentKind::Worker || known.worktree.is_lost {
         return Ok(Vec::new());
     }
     let scratch = layout::temporary_dir(&place.shared());
     let tools = pre_remove::WITH_WORKERS;
-    let reports = pre_remove::run(env, &known.worktree.path, tools, &scratch, removal.is_forced)?;
+    let reports =
+        pre_remove::run(env, &known.worktree.path, tools, &scratch, How { is_forced: removal.is_forced, is_dry })?;
     reports.require(&known.worktree.path, removal.is_forced)?;
     Ok([reports.notes, reports.refused].concat())
 }
@@ -61,7 +62,7 @@ pub fn prepare(env: &Env, place: &Place, removal: &AgentRemoval, agreed: &BTreeS
     let is_worktree = known.agent.kind != AgentKind::Worker && !known.worktree.is_lost;
     // What tmux runs there when a session has just ended is no program of anybody's, and soon over.
     let mut working = if is_worktree { processes::working_in(env, path) } else { BTreeSet::new() };
-    let mut notes = run_pre_remove(env, place, removal)?;
+    let mut notes = run_pre_remove(env, place, removal, false)?;
     working.retain(|process| processes::directory(process.pid).is_some_and(|dir| dir.starts_with(path)));
     notes.extend(
         processes::reap_these(env, working, |process| agreed.contains(process) || is_of(known, process.pid))

@@ -133,6 +133,9 @@ fn the_tools_that_remove_worktrees_run_it() {
     app.run("worktree-spawn", &["remove", "../wt", "--force"]).any_status().any_out().any_err();
     app.apply(&["hook", "install"]).exit(0).any_out().any_err();
     app.run("worktree-spawn", &["subtree", "one"]).exit(0).any_out().any_err();
+    let told = "would tear down: ";
+    app.run("worktree-spawn", &["remove", "one", "--force", "-n"]).exit(0).any_out().err_has(told);
+    assert!(!docker(&w).last().unwrap().ends_with("down -v"), "{:?}", docker(&w));
     app.run("worktree-spawn", &["remove", "one", "--force"]).exit(0).any_out().err_has("torn down");
     assert!(docker(&w).last().unwrap().ends_with("down -v"), "{:?}", docker(&w));
     app.apply(&["sweep"]).exit(0);
@@ -142,6 +145,7 @@ fn the_tools_that_remove_worktrees_run_it() {
     let root = w.at(root);
     root.run("worker-ctl", &["add", "adam"]).exit(0).any_out().any_err();
     assert_eq!(docker(&w).last().unwrap(), "adam worker-adam: compose up");
+    root.run("worker-ctl", &["nuke", "adam", "-n"]).exit(0).any_out().err_has(told);
     root.run("worker-ctl", &["nuke", "adam", "--yes"]).exit(0).any_out().err_has("torn down");
     assert_eq!(docker(&w).last().unwrap(), "adam worker-adam: compose down -v");
     app.apply(&["sweep"]).exit(0);
