@@ -81,6 +81,18 @@ const READERS: &[(&str, &str)] = &[
     ("git", ".gitmodules .lfsconfig"),
 ];
 
+/// Commands that compile what they find and run it, with those files.
+const RUNNERS: &[(&str, &str)] = &[
+    ("go run", "*.go"),
+    ("go test", "*.go"),
+    ("go generate", "*.go"),
+    ("cargo run", "*.rs"),
+    ("cargo test", "*.rs"),
+    ("cargo nextest", "*.rs"),
+    ("cargo bench", "*.rs"),
+    ("node .", "index.*js package.json"),
+];
+
 /// The directories of that table that are known only together with the one above them.
 pub const PROGRAM_DIRS: [&str; 2] = ["node_modules/.bin", ".venv/bin"];
 
@@ -96,7 +108,8 @@ pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
     let commands: Vec<String> = commands.iter().map(|command| without_outputs(command)).collect();
     let is_named = |name: &str| commands.iter().any(|command| mentions(command, name));
     let read = READERS.iter().filter(|(programs, _)| programs.split(' ').any(is_named));
-    let mut patterns: Vec<String> = read.map(|(_, files)| (*files).to_owned()).collect();
+    let run = RUNNERS.iter().filter(|(command, _)| is_named(command));
+    let mut patterns: Vec<String> = read.chain(run).map(|(_, files)| (*files).to_owned()).collect();
     patterns.extend(commands.iter().flat_map(|command| wild_words(command)));
     let names: BTreeSet<&str> = commands.iter().flat_map(|command| names(command)).collect();
     // What most programs for JavaScript read: `vite.config.ts` is vite's, `.eslintrc.cjs` eslint's.

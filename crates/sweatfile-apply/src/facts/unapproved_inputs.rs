@@ -8,9 +8,9 @@ use std::{panic, thread};
 use shopfloor_core::approval::{ApprovalStatus, Approvals};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Content, Found, PARSE_LIMIT, Root};
-use shopfloor_core::path::RelPath;
+use shopfloor_core::path::{RelPath, real};
 
-use super::files::{CurrentFile, content_of};
+use super::files::{CurrentFile, content_of, read_original};
 use crate::approvable;
 use crate::env_file;
 use crate::layer::{LayerName, MergedLayers};
@@ -29,6 +29,8 @@ pub struct TrackedFile {
     pub shown: String,
     /// Whether a person has read it: this content is approved, or the main checkout's.
     pub is_approved: bool,
+    /// Whether a layer places it from the main checkout, in which a branch that nobody has read is checked out.
+    pub is_placed_unread: bool,
 }
 
 /// Reads the files that the setup commands would use. What a person has in the main checkout counts as read, but for
@@ -38,7 +40,9 @@ pub fn read(
     merged: &MergedLayers,
     current: &BTreeMap<RelPath, CurrentFile>,
 ) -> Result<BTreeMap<RelPath, TrackedFile>> {
-    let found = list(worktree)?;
+    let mut found = list(worktree)?;
+    let mut placed = placed_from_checkout(worktree, merged, &found.tracked);
+    found.listed.extend(placed.keys().cloned());
     let is_tracked = |path: &RelPath| found.tracked.contains(path);
     let mut users = users(merged, current, &found.listed);
     users.extend(found.whole.iter().map(|path| (path, LayerName::Repo)));
@@ -47,26 +51,42 @@ pub fn read(
         return Ok(tracked);
     }
     let (approvals, main) = (Approvals::load(&worktree.env)?, checkout_that_was_read(worktree)?);
+    if main.is_some() {
+        placed.clear();
+    }
+    // Nobody can tell which of their files a program reads.
+    let dirs = placed.iter().filter(|(_, (original, _))| original.is_dir());
+    users.extend(dirs.map(|(path, _)| (path, LayerName::Repo)));
     // What lies behind links has to be the same too.
     let shown_in_main = |main: &Root, path: &RelPath| shown(main, path, main.content(path).ok().flatten().as_ref());
     let main_has = |path: &RelPath, as_shown: &str| main.as_ref().is_some_and(|m| shown_in_main(m, path) == as_shown);
     for (path, user) in users {
-        match worktree.root.look(path) {
+        let found = worktree.root.look(path);
+        let is_missing = matches!(found, Ok(Found::Missing));
+        match found {
             // Nothing can use a file that was deleted in the worktree, or a submodule that is not checked out.
-            Ok(Found::Missing) => continue,
+            Ok(Found::Missing) if !placed.contains_key(path) => continue,
             Ok(Found::Dir) if is_tracked(path) && !merged.files.contains_key(path) && is_empty(worktree, path) => {
                 continue;
             }
             _ => {}
         }
-        let content = worktree.root.content(path).ok().flatten();
-        let shown = shown(&worktree.root, path, content.as_ref());
+        let (content, shown) = match placed.get(path).filter(|_| is_missing) {
+            Some((original, content)) => {
+                (Some(content.clone()), shown_at(original, Some(content), || fs::read(original).ok().flatten()))
+            }
+            None => {
+                let content = worktree.root.content(path).ok().flatten();
+                (content.clone(), shown(&worktree.root, path, content.as_ref()))
+            }
+        };
         let is_main = (user == LayerName::Repo || !is_tracked(path)) && main_has(path, &shown);
         let name = approvable::tracked_name(path);
         let status = approvals.status(&worktree.repo.home.common_dir, &name, shown.as_bytes())?;
         // The description of what cannot be read is no approval of what it may become.
         let is_approved = content.is_some() && (is_main || status == ApprovalStatus::Approved);
-        tracked.insert(path.clone(), TrackedFile { content, shown, is_approved });
+        let is_placed_unread = placed.contains_key(path);
+        tracked.insert(path.clone(), TrackedFile { content, shown, is_approved, is_placed_unread });
     }
     Ok(tracked)
 }
@@ -213,22 +233,42 @@ pub fn default_branch(worktree: &OpenWorktree, dir: &Path) -> Result<Option<Stri
     Ok(named(names[0]).or_else(own).map(str::to_owned))
 }
 
+/// What the layers place of files that git tracks in the main checkout: their destinations, with the original and what
+/// lies there then.
+fn placed_from_checkout(
+    worktree: &OpenWorktree,
+    merged: &MergedLayers,
+    tracked: &BTreeSet<RelPath>,
+) -> BTreeMap<RelPath, (PathBuf, Content)> {
+    let checkout = real(&worktree.repo.home.checkout);
+    let placed = merged.files.iter().filter(|(_, entry)| entry.counts).filter_map(|(path, entry)| {
+        let (original, content) = read_original(worktree, entry, true)?.ok()?;
+        let real = real(&original);
+        let below = real.strip_prefix(&checkout).ok()?;
+        let is_tracked = tracked.iter().any(|file| file.as_path().starts_with(below));
+        is_tracked.then(|| (path.clone(), (original, content)))
+    });
+    placed.collect()
+}
+
 /// The text of a file; for anything else a description that identifies it. Approvals contain a hash of this text, so
 /// its wording must not change.
 fn shown(root: &Root, path: &RelPath, content: Option<&Content>) -> String {
-    let whole: PathBuf = root.join(path);
+    shown_at(&root.join(path), content, || root.read(path).ok().flatten())
+}
+
+fn shown_at(whole: &Path, content: Option<&Content>, read: impl Fn() -> Option<Vec<u8>>) -> String {
     let text = || {
         let is_small = whole.metadata().is_ok_and(|meta| meta.len() <= PARSE_LIMIT);
-        let bytes = is_small.then(|| root.read(path).ok().flatten()).flatten()?;
-        String::from_utf8(bytes).ok()
+        String::from_utf8(is_small.then(&read).flatten()?).ok()
     };
     match content {
         Some(Content::File(digest)) => text().unwrap_or_else(|| format!("a file with the SHA-256 {digest}\n")),
         Some(Content::Tree(digest)) => format!("a directory with the SHA-256 {digest}\n"),
         Some(Content::Link(target)) => {
             let is_small = whole.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= PARSE_LIMIT);
-            let bytes = is_small.then(|| fs::read(&whole).ok().flatten()).flatten();
-            let behind = match (bytes.map(String::from_utf8), content_of(&whole)) {
+            let bytes = is_small.then(|| fs::read(whole).ok().flatten()).flatten();
+            let behind = match (bytes.map(String::from_utf8), content_of(whole)) {
                 (Some(Ok(text)), _) => format!("this lies:\n{text}"),
                 (_, Ok(Content::File(digest) | Content::Tree(digest))) => {
                     format!("lies what has the SHA-256 {digest}\n")

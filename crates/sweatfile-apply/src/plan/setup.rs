@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::config;
 use shopfloor_core::error::Failure;
+use shopfloor_core::fs::Content;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::shell_word;
@@ -96,9 +97,18 @@ fn plan_step(merged: &MergedLayers, facts: &Facts, request: SetupRequest, step: 
 /// The files that nobody approved and that differ from what the layers place there. The commands are trusted, but
 /// a branch's files are not: `direnv allow` would let an `.envrc` run that nobody has read, and so would `./setup.sh`.
 pub fn held_files<'f>(merged: &MergedLayers, facts: &'f Facts) -> Vec<(&'f RelPath, &'f TrackedFile)> {
+    let is_as_placed = |place: &RelPath, content: Option<&Content>| {
+        let desired = merged.files.get(place).and_then(|entry| files::desired_content(place, entry, facts));
+        desired.is_some() && desired.as_ref() == content
+    };
+    // What lies in a directory goes with it.
+    let is_read_dir = |dir: &RelPath| match facts.tracked.get(dir) {
+        Some(tracked) if tracked.is_approved || tracked.is_placed_unread => tracked.is_approved,
+        _ => is_as_placed(dir, facts.current.get(dir).and_then(|current| current.content.as_ref())),
+    };
     let is_placed = |path: &RelPath, tracked: &TrackedFile| {
-        let desired = merged.files.get(path).and_then(|entry| files::desired_content(path, entry, facts));
-        desired.is_some() && desired == tracked.content
+        !tracked.is_placed_unread && is_as_placed(path, tracked.content.as_ref())
+            || merged.files.keys().any(|dir| dir.is_parent_of(path) && is_read_dir(dir))
     };
     facts.tracked.iter().filter(|(path, tracked)| !tracked.is_approved && !is_placed(path, tracked)).collect()
 }

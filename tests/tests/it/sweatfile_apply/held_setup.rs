@@ -432,3 +432,40 @@ fn a_directory_that_the_index_calls_a_submodule_is_looked_at() {
     wt.sh("git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),.cargo").exit(0);
     wt.apply(&[]).exit(3).any_out().err_has("nobody has approved .cargo");
 }
+
+/// What a layer places from the main checkout is the person's own only while that is on the default branch.
+#[test]
+fn a_placed_file_of_an_unread_branch_holds_setup_back() {
+    let w = World::new();
+    w.program("direnv", "sh ./.envrc");
+    for (number, (entry, key, command)) in [
+        ("source = 'tools/s.sh'", "'s.sh'", "sh .s.sh"),
+        ("copy = 'tools/s.sh'", "'s.sh'", "sh .s.sh"),
+        ("copy = 'tools/s.sh'", "envrc", "direnv allow"),
+        ("source = 'tools'", "tools", "sh .tools/s.sh"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let app = w.repo(&format!("eng/repos/placed{number}"));
+        app.commit("tools/s.sh", "echo person >> ~/ran\n");
+        app.commit("sweatfile", &format!("setup = [{command:?}]\n[files.{key}]\n{entry}\n"));
+        app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+        let one = app.worktree(&format!("one{number}"));
+        one.apply(&[]).exit(0).any_out().any_err();
+        let ran = || std::fs::read_to_string(w.home("ran")).unwrap_or_default();
+        assert_eq!(ran(), "person\n", "{entry}");
+        one.apply(&["--setup-again"]).exit(0).any_out().any_err();
+        app.git(&["checkout", "-qb", "agent"]);
+        app.commit("tools/s.sh", "echo agent >> ~/ran\n");
+        let two = app.worktree(&format!("two{number}"));
+        two.apply(&[]).exit(3).any_out().err_has("nobody has approved");
+        // Placed by now.
+        two.apply(&[]).exit(3).any_out().err_has("nobody has approved");
+        assert_eq!(ran(), "person\nperson\n", "{entry}");
+        two.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+        two.apply(&[]).exit(0).any_out().any_err();
+        assert_eq!(ran(), "person\nperson\nagent\n", "{entry}");
+        std::fs::remove_file(w.home("ran")).unwrap();
+    }
+}

@@ -31,6 +31,10 @@ const READ: &[(&str, &str)] = &[
     ("fastlane setup", "fastlane/Fastfile"),
     ("conan install .", "conanfile.py"),
     ("sphinx-build docs out", "docs/conf.py"),
+    ("go run .", "main.go"),
+    ("go test ./...", "a/a_test.go"),
+    ("cargo run", "src/main.rs"),
+    ("node .", "index.js"),
 ];
 
 #[test]
