@@ -130,7 +130,9 @@ impl ChangedFiles {
     ) -> Result<()> {
         let (others, now) = (ChangedFiles::others(git, at, &self.after)?, self.present(root)?);
         let is_written = |path: &Vec<u8>| now.contains(path) && self.after.contains_key(path) && !others.contains(path);
+        let mut added = Vec::new();
         for path in self.after.keys().filter(|path| !present.contains(*path) && is_written(path)) {
+            added.extend([path, b"\0".as_slice()].concat());
             let (rel, staging) =
                 (rel(path)?, Staging::open(&private_dir(at).unwrap_or_else(|| at.join(".git")), root)?);
             if let Some(content) = root.content(&rel)? {
@@ -150,13 +152,17 @@ impl ChangedFiles {
         };
         let lost: Vec<u8> =
             self.before.keys().filter(is_lost).flat_map(|path| [path, b"\0".as_slice()].concat()).collect();
-        if lost.is_empty() {
-            return Ok(());
-        }
-        // From the commit, because an agent can write the index; without hooks, because nobody switches a branch.
+        // From the commit, because an agent can write the index; without hooks, because nobody switches a branch. git may
+        // have written the index before it failed.
         let settings = ["--literal-pathspecs", "-c", "core.hooksPath=/dev/null", "-c", "core.sparseCheckout=false"];
-        let from = ["checkout", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", old];
-        answer("checkout", &checkout.args(settings).args(from).input(lost).capture()?).map(drop)
+        let from = ["--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", old];
+        for (name, paths) in [("reset", added), ("checkout", lost)] {
+            if !paths.is_empty() {
+                let cmd = checkout.clone().args(settings).arg(name).args(from);
+                answer(name, &cmd.input(paths).capture()?)?;
+            }
+        }
+        Ok(())
     }
 }
 

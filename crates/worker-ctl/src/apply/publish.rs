@@ -226,6 +226,16 @@ pub fn when_unlocked(cmd: &Cmd, at: &Path) -> Result<Output> {
     }
 }
 
+fn in_the_way(at: &Path, git_said: &str, changed: &[String]) -> Failure {
+    let failure = failure::NOT_PUBLISHED
+        .failure(format!("{} has changes in the way", at.display()))
+        .hint("commit or stash those changes, then run the same command again");
+    match changed {
+        [] => failure.because(std::io::Error::other(git_said.to_owned())),
+        _ => failure.details(changed.iter().map(|path| format!("  {}", printable(path)))),
+    }
+}
+
 /// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
 pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool> {
     let branch = format!("refs/heads/{}", repo.branch);
@@ -233,22 +243,6 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
     if now()?.as_deref() != Some(old) {
         return Ok(false);
     }
-    let in_the_way = |at: &Path, git_said: &[u8], changed: &[String]| {
-        let why = format!("{} has changes in the way", at.display());
-        let said = String::from_utf8_lossy(git_said).trim().to_owned();
-        // A filter that must work, as those of git-lfs and git-crypt, stops git half way.
-        if said.contains("filter") && said.contains("failed") {
-            let why = format!("a filter cannot write the files of {}", at.display());
-            let hint = "make the filter work there, as its message says, then run the same command again";
-            return Err(failure::NOT_PUBLISHED.failure(why).because(std::io::Error::other(said)).hint(hint));
-        }
-        let hint = "commit or stash those changes, then run the same command again";
-        let failure = failure::NOT_PUBLISHED.failure(why).hint(hint);
-        Err(match changed {
-            [] => failure.because(std::io::Error::other(said)),
-            _ => failure.details(changed.iter().map(|path| format!("  {}", printable(path)))),
-        })
-    };
     let (output, checkout) = match find_checkout(repo, source, &branch)? {
         // git refuses when a changed file is in the way, and leaves all other changes alone.
         Some((at, is_linked)) => {
@@ -259,7 +253,7 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
                 let mut changed: Vec<String> =
                     changed.iter().map(|path| String::from_utf8_lossy(path).into()).collect();
                 changed.sort_unstable();
-                return in_the_way(&at, b"", &changed);
+                return Err(in_the_way(&at, "", &changed));
             }
             files.require_nothing_lost(&at, failure::NOT_PUBLISHED, false)?;
             // Usual hooks run files of the checkout.
@@ -272,12 +266,15 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
             let present = files.present(&root)?;
             // Patterns that an agent wrote would take away files that the step leaves alone.
             let merge = cmd.args(["-c", "core.sparseCheckout=false", "merge", "--quiet"]).args(ONLY_FORWARD).arg(new);
-            let output = when_unlocked(&merge, &at)?;
-            if !output.status.success() && now()?.as_deref() == Some(old) {
+            let merged = when_unlocked(&merge, &at);
+            let mut found = Vec::new();
+            if !merged.as_ref().is_ok_and(|output| output.status.success()) && now()?.as_deref() == Some(old) {
+                // What nobody has committed is there where a file comes.
+                found = files.displaced(&present);
                 files.put_back(&git, (&at, &root), &present, (typed()?, old))?;
             }
-            // What nobody has committed is there where a file comes.
-            (output, Some((at, files.displaced(&present))))
+            let step = typed()?.args(["-c", "core.sparseCheckout=false", "read-tree", "-n", "-m", "-u", old, new]);
+            (merged?, Some((at, found, step)))
         }
         None => {
             let args = ["update-ref", "--no-deref", "-m", "worker-ctl: accept", &branch, new, old];
@@ -291,7 +288,21 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
     match checkout {
         _ if has_it => Ok(true),
         _ if now.as_deref() != Some(old) => Ok(false),
-        Some((at, found)) => in_the_way(&at, &output.stderr, &found),
+        Some((at, found, step)) => {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            // A filter that must work, as those of git-lfs and git-crypt, stops git half way.
+            if said.contains("filter") && said.contains("failed") {
+                let why = format!("a filter cannot write the files of {}", at.display());
+                let hint = "make the filter work there, as its message says, then run the same command again";
+                return Err(failure::NOT_PUBLISHED.failure(why).because(std::io::Error::other(said)).hint(hint));
+            }
+            // git could go that step, so it is something else that fails.
+            if found.is_empty() && step.capture()?.status.success() {
+                let hint = "nothing has changed; mend the cause, then run the same command again";
+                return Err(failed("merge", &output).hint(hint));
+            }
+            Err(in_the_way(&at, &said, &found))
+        }
         None => Err(failed("update-ref", &output)),
     }
 }
