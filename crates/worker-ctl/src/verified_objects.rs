@@ -76,13 +76,17 @@ impl WorkRepo {
         [dir.clone(), dir.join("info"), dir.join("pack")].iter().try_for_each(|dir| fs::create_private_dir(dir))?;
         let pack = dir.join("pack/pack");
         let cmd = self.cmd(&self.top)?.args(["pack-objects", "-q", "--no-reuse-object", "--window=0"]).arg(&pack);
+        // git moves the pack there from its own directory of objects, which may be on another disk.
+        let cmd = cmd.var("GIT_OBJECT_DIRECTORY", dir).var("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.objects);
         let packed = cmd.input(ids.into_bytes()).capture()?;
         let index = format!("{}-{}.idx", pack.display(), packed.text());
         // It hashes them.
         let verified = self.cmd(&self.top)?.arg("verify-pack").arg(index).capture()?;
         if !packed.status.success() || !verified.status.success() {
+            let said = if packed.status.success() { &verified.stderr } else { &packed.stderr };
             return Err(failure::TAMPERED
                 .failure(format!("an object that {new} brings, or one that it replaces, is not what its name says"))
+                .because(std::io::Error::other(String::from_utf8_lossy(said).trim().to_owned()))
                 .hint(format!("look at them: `git -C {} fsck`", shell_word(&self.top))));
         }
         fs::replace(

@@ -56,6 +56,18 @@ impl World {
         self.dir.path().join(below)
     }
 
+    /// A directory on another file system than this world's; none where there is no other.
+    pub fn other_disk(&self) -> Option<tempfile::TempDir> {
+        let device = |path: &Path| std::os::unix::fs::MetadataExt::dev(&path.metadata().unwrap());
+        let is_other = |dir: &&Path| dir.is_dir() && device(dir) != device(&self.home(""));
+        let mut far = ["/dev/shm", "/var/tmp", "/tmp"].map(Path::new).into_iter().filter(is_other);
+        let found = far.find_map(|dir| tempfile::tempdir_in(dir).ok());
+        if found.is_none() {
+            skip("a second file system");
+        }
+        found
+    }
+
     pub fn home(&self, below: &str) -> PathBuf {
         self.dir.path().join("home").join(below)
     }

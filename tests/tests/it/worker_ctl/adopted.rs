@@ -339,6 +339,23 @@ fn a_landing_that_git_cannot_finish_leaves_the_checkout_as_it_was() {
     assert_eq!(app.read("come"), "x\n");
 }
 
+/// git moves a file between its directories by rename, which fails from disk to disk.
+#[test]
+fn work_lands_where_the_repository_is_on_another_disk_than_the_root() {
+    let w = World::new();
+    which("tmux");
+    let Some(far) = w.other_disk() else { return };
+    let app = w.at(far.path().join("app"));
+    w.at(far.path()).sh("git init -q app && git -C app commit -q --allow-empty -m first").exit(0).any_out().any_err();
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    app.run("worker-ctl", &["add", "feat", "--worktree", "../feat"]).exit(0).any_out().any_err();
+    let floor = Floor::of(app.clone(), &w);
+    up(&floor, &["feat"]);
+    work(&floor, "feat", "COMMIT f one Work");
+    floor.ctl(&["accept", "feat"]).exit(0).any_out().any_err();
+    assert_eq!(app.read("f"), "one\n");
+}
+
 #[test]
 fn a_program_that_already_runs_there_is_left_alone() {
     let w = World::new();
