@@ -55,6 +55,8 @@ pub struct Called {
     pub repo: Repo,
     /// Which of the tool's hooks.
     pub hook: &'static str,
+    /// git's arguments.
+    pub args: Vec<OsString>,
 }
 
 /// Runs the command for `tool`. `called` is what the tool does when git runs one of its hooks; it returns
@@ -99,7 +101,7 @@ pub fn run(
         if hook == "post-checkout" && (!repo.is_linked() || git.is_own_hook(&repo)) {
             return Ok(None);
         }
-        called(Called { git, repo, hook })
+        called(Called { git, repo, hook, args })
     });
     let Err(failure) = done.and_then(|problem| problem.map_or(Ok(()), Err)) else { return Ok(Exit::Done) };
     if hook == "pre-push" {

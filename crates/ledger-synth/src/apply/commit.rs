@@ -51,27 +51,36 @@ struct ChangedFile {
     is_untracked: bool,
 }
 
+/// What git leaves while it replays commits, in which an abort would drop our commit, and a file that changes stops it.
+const REPLAYS: [(&str, &str); 5] = [
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("sequencer", "a cherry-pick or a revert"),
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+];
+
+/// Whether git replays commits in the ledger's worktree.
+pub fn is_replaying(ledger: &Ledger) -> bool {
+    under_way(ledger, &REPLAYS).is_some()
+}
+
+/// The first of these operations that is in progress.
+fn under_way(ledger: &Ledger, of: &[(&str, &'static str)]) -> Option<&'static str> {
+    let git_dir = private_dir(ledger.top.path()).unwrap_or_else(|| ledger.repo.git_dir.clone());
+    of.iter().find(|(file, _)| git_dir.join(file).exists()).map(|(_, what)| *what)
+}
+
 /// Refuses to commit during a merge, in which git commits everything or nothing, and during a rebase or the like,
 /// which could undo the commit. Exit 1.
 pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
-    let git_dir = private_dir(ledger.top.path()).unwrap_or_else(|| ledger.repo.git_dir.clone());
-    for (file, what) in [
-        ("MERGE_HEAD", "a merge"),
-        ("CHERRY_PICK_HEAD", "a cherry-pick"),
-        ("REVERT_HEAD", "a revert"),
-        ("SQUASH_MSG", "a squashed merge"),
-        // An aborted rebase would drop our commit.
-        ("rebase-merge", "a rebase"),
-        ("rebase-apply", "a rebase"),
-        ("BISECT_LOG", "a bisection"),
-    ] {
-        if git_dir.join(file).exists() {
-            return Err(failure::MERGING
-                .with(Exit::No, format!("{what} is in progress, so nothing is committed"))
-                .hint("run `git status`, finish what is in progress, and run the same command again"));
-        }
+    let others = [("MERGE_HEAD", "a merge"), ("SQUASH_MSG", "a squashed merge"), ("BISECT_LOG", "a bisection")];
+    match under_way(ledger, &others).or_else(|| under_way(ledger, &REPLAYS)) {
+        Some(what) => Err(failure::MERGING
+            .with(Exit::No, format!("{what} is in progress, so nothing is committed"))
+            .hint("run `git status`, finish what is in progress, and run the same command again")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Commits the ledger's files as they are.

@@ -8,6 +8,7 @@ use shopfloor_core::hook_subcommand::{self, Called, HookCommand};
 use shopfloor_core::ui::Ui;
 
 use super::check::check_commit;
+use crate::apply::commit::is_replaying;
 use crate::apply::synthesis::refresh;
 use crate::facts::gather::{has_events, load_archive, load_events};
 use crate::facts::git_setup::is_current_tracked;
@@ -36,8 +37,9 @@ fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Resul
         _ if called.repo.worktree.is_none() => Ok(None),
         _ => {
             let ledger = Ledger::in_repo(ui, env, ledger_args, called.git, called.repo)?;
-            if !has_events(&ledger)? {
-                // This worktree has no ledger.
+            // What is written in the middle of a rebase would stop it. git calls again at the end, of which it says so.
+            let is_end = called.hook == "post-rewrite" && called.args.first().is_some_and(|kind| kind == "rebase");
+            if !has_events(&ledger)? || (!is_end && is_replaying(&ledger)) {
                 return Ok(None);
             }
             if let [first, ..] = stranded(&load_events(&ledger)?, load_archive(&ledger)?)?.found.as_slice() {

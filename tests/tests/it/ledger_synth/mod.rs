@@ -4,6 +4,7 @@ mod add;
 mod archive;
 mod cache;
 mod check;
+mod commits;
 mod concurrency;
 mod current_md;
 mod event_files;

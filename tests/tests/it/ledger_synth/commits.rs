@@ -1,0 +1,28 @@
+//! What a commit of the ledger takes, when none is made, and what the hooks leave alone.
+
+use crate::support::ledger::{CURRENT, commit_all};
+use crate::support::world::World;
+
+/// What a hook wrote in the middle would stop the rebase. git calls it again at the end.
+#[test]
+fn a_hook_writes_nothing_in_the_middle_of_a_rebase() {
+    let w = World::new();
+    let app = w.app();
+    app.ledger(&["install"]).succeeds();
+    commit_all(&app);
+    app.ledger(&["add", "--agent", "a", "--now", "n", "--synth", "--commit"]).succeeds();
+    app.commit("f1", "1\n");
+    app.commit("f2", "2\n");
+    app.ledger(&["add", "--agent", "b", "--now", "said later"]).succeeds();
+    let rebase = ["rebase", "-q", "--exec", "git commit -q --amend --no-edit", "HEAD~2"];
+    app.run("git", &rebase).exit(0).any_out().err_has("is newer than the last commit");
+    assert!(app.read(CURRENT).contains("**Now:** said later"));
+    // A replay that waits for a person is left alone, too.
+    app.ledger(&["add", "--agent", "c", "--now", "said last"]).succeeds();
+    app.sh("mkdir .git/sequencer").exit(0);
+    app.git(&["commit", "-q", "--amend", "--no-edit"]);
+    assert!(!app.read(CURRENT).contains("said last"));
+    app.sh("rmdir .git/sequencer").exit(0);
+    app.git(&["commit", "-q", "--amend", "--no-edit"]);
+    assert!(app.read(CURRENT).contains("said last"));
+}
