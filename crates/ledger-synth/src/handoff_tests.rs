@@ -8,7 +8,7 @@ use super::*;
 use crate::event::LedgerEvent;
 
 /// Lines of handoff files. `@` stands for a word that no other line has.
-const LINES: [&str; 72] = [
+const LINES: [&str; 74] = [
     "",
     "---",
     "***",
@@ -43,6 +43,8 @@ const LINES: [&str; 72] = [
     "**Goal:** @",
     "**Now (@):** @",
     "**@:** @",
+    "**Decisions:**",
+    "**@:**",
     "- Done: @",
     "Date: 2026-01-10",
     "Date: 2026-01-10 at noon @",
@@ -134,7 +136,7 @@ proptest! {
 
     /// Files of YAML are rare among the others.
     #[test]
-    fn no_word_of_a_map_is_lost(lines in prop::collection::vec(46..LINES.len(), 0..8), has_front: bool) {
+    fn no_word_of_a_map_is_lost(lines in prop::collection::vec(48..LINES.len(), 0..8), has_front: bool) {
         let (map, words) = file(&lines, 0);
         let text = if has_front { format!("---\n{map}---\n") } else { map };
         proves(&text, &words)?;

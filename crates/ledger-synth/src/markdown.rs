@@ -42,10 +42,11 @@ pub fn has_sections(text: &str) -> bool {
 /// Reads a page.
 pub fn read(text: &str) -> MarkdownPage {
     let mut page = MarkdownPage::default();
-    let mut open = OpenSection::new(NOTES.into(), HeadingLevel::H6);
+    let mut open = OpenSection::new(NOTES.into(), HeadingLevel::H1);
     let mut blocks = blocks(text).into_iter().peekable();
     let mut is_first = true;
     while let Some(block) = blocks.next() {
+        let is_keyed = matches!(block, Block::Keyed(_));
         match block {
             Block::Heading(level, title) => {
                 match level == HeadingLevel::H1 && is_first && !is_known(title) {
@@ -54,17 +55,28 @@ pub fn read(text: &str) -> MarkdownPage {
                 }
                 is_first = false;
             }
-            Block::Item(item) => open.say(item_text(item), &mut page.entries),
-            Block::Keyed(text) if open.name.section().is_none() => open.keyed(text, &mut page.entries),
+            Block::Item(item) => {
+                let (item, label) = open.without_label(item);
+                open.say(item_text(item), &mut page.entries);
+                open.label(label, &mut page.entries);
+            }
             Block::Keyed(text) | Block::Text(text) => {
+                let (text, label) = open.without_label(text);
                 let is_introduction = text.ends_with(':') && matches!(blocks.peek(), Some(Block::Item(_)));
-                open.text(text, is_introduction, &mut page.entries);
+                match is_keyed && (open.name.section().is_none() || open.level == LABEL) {
+                    true => open.keyed(text, &mut page.entries),
+                    false => open.text(text, is_introduction, &mut page.entries),
+                }
+                open.label(label, &mut page.entries);
             }
         }
     }
     open.end(&mut page.entries);
     page
 }
+
+/// The level of a label such as `**Decisions:**` alone on its line: any heading ends what it opens.
+const LABEL: HeadingLevel = HeadingLevel::H6;
 
 /// A section while its blocks are read.
 struct OpenSection {
@@ -106,8 +118,29 @@ impl OpenSection {
         entries.extend(self.heading.take().map(|heading| Entry::note(&heading)));
     }
 
+    /// A text without the label on its last line, which is the heading of what follows, and the label. What another
+    /// label opened ends at any label; otherwise it must name a section that has rules, not below a part of another.
+    fn without_label<'t>(&self, text: &'t str) -> (&'t str, Option<&'t str>) {
+        let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
+        let is_one = |(key, rest): &(&str, &str)| {
+            let is_heading = self.level == LABEL || (self.part.is_none() && is_known(key));
+            rest.is_empty() && !key.trim().is_empty() && is_heading
+        };
+        bold(last).filter(is_one).map_or((text, None), |(key, _)| (before.trim_end(), Some(key.trim())))
+    }
+
+    /// Opens what a label names.
+    fn label(&mut self, label: Option<&str>, entries: &mut Vec<Entry>) {
+        if let Some(label) = label {
+            self.heading(LABEL, label, entries);
+        }
+    }
+
     /// Takes a text that is no item.
     fn text(&mut self, text: &str, is_introduction: bool, entries: &mut Vec<Entry>) {
+        if text.is_empty() {
+            return;
+        }
         let is_note = match self.name.shape() {
             Some(Shape::Map | Shape::Checkpoints) => self.part.is_none() || is_introduction,
             Some(Shape::List) => is_introduction,

@@ -422,3 +422,26 @@ fn a_heading_ends_the_list_of_a_key() {
     let text: String = app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout.into();
     assert!(text.contains("Pointers:\n- p\n") && text.contains("use X"), "{text}");
 }
+
+/// People write `**Decisions:**` alone on its line where others write a heading.
+#[test]
+fn a_bold_label_alone_on_its_line_is_a_heading() {
+    let w = World::new();
+    let app = w.app();
+    let page = "# H\n\n**Goal:** ship\n**Completed:**\n- wrote it\n**Decisions:**\n- lexer: by hand\n\n**Open Questions:**\n\n- why?\n\n**Pointers:**\n- see x\n\n**Now:** review\n\n## Decisions\n### Auth\n**Decision:**\n\n- use tokens\n";
+    app.write("a.md", page);
+    app.ledger(&["migrate", "a.md", "--ts", "2026-01-02T00:00:00Z", "--agent", "ada"]).exit(0).any_out().any_err();
+    app.ledger(&["migrate", "--check", "a.md"]).exit(0).any_out().any_err();
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
+    assert_eq!((&json["goal"], &json["now"]), (&"ship".into(), &"review".into()), "{json}");
+    assert_eq!(json["this_session"], serde_json::json!(["wrote it"]));
+    assert_eq!(json["open_questions"], serde_json::json!(["why?"]));
+    assert_eq!(json["decisions"]["lexer"], "by hand");
+    assert!(json["decisions"]["Auth"].as_str().is_some_and(|text| text.contains("use tokens")), "{json}");
+    assert_eq!(json["other"]["Pointers"], serde_json::json!(["see x"]));
+    // So does the page that `--adopt` replaces.
+    app.sh(&format!("rm -r {EVENTS}")).exit(0);
+    app.write(CURRENT, "**Decisions:**\n\n- parser: by hand\n");
+    app.ledger(&["--adopt", "--yes"]).exit(0).any_out().any_err();
+    assert_eq!(app.ledger(&["--json"]).exit(0).any_err().json()["decisions"]["parser"], "by hand");
+}
