@@ -27,7 +27,7 @@ pub fn adopt_page(ui: &Ui, env: &Env, ledger: &Ledger, current: &Current) -> Res
         // An earlier run ended before it replaced the file.
         return Ok(());
     }
-    let written = write_event(ledger, event, ui.is_dry())?;
+    let written = write_event(env, ledger, event, ui.is_dry())?;
     let adopted = if ui.is_dry() { "would adopt" } else { "adopted" };
     ui.note(format!("{adopted} {CURRENT} as {}", written.path.display()));
     Ok(())

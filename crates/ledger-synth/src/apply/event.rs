@@ -10,9 +10,11 @@ use super::files;
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
 use crate::event_file::LIMIT;
+use crate::event_time::EventTime;
 use crate::facts::author::{next_time, speaker_name};
 use crate::facts::{EVENTS, Ledger};
 use crate::front::Meta;
+use crate::short_id::ShortId;
 use crate::stored_event::EventRecord;
 
 /// A written event.
@@ -53,16 +55,21 @@ pub fn write_new_event(
         reason: None,
         title: Some(title.into()),
     };
-    write_event(ledger, LedgerEvent::new(meta, entries), ui.is_dry())
+    write_event(env, ledger, LedgerEvent::new(meta, entries), ui.is_dry())
 }
 
 /// Writes an event.
-pub fn write_event(ledger: &Ledger, event: LedgerEvent, is_dry: bool) -> Result<WrittenEvent> {
+pub fn write_event(env: &Env, ledger: &Ledger, event: LedgerEvent, is_dry: bool) -> Result<WrittenEvent> {
     let text = render_proven(&event)?;
-    let stem = event.file_stem();
+    let record = EventRecord::new(event);
+    let mut stem = record.event.file_stem();
+    // Other clones may take the same time from the newest event, and files of one name would conflict in a merge.
+    if record.ts() > EventTime::from(env.now) {
+        stem = format!("{stem}-{}", ShortId::of_event(record.id).as_str());
+    }
     let below = match is_dry {
         true => format!("{EVENTS}/{stem}.md"),
         false => files::create_event(ledger, &stem, text.as_bytes())?,
     };
-    Ok(WrittenEvent { path: ledger.dir.join(below), record: EventRecord::new(event) })
+    Ok(WrittenEvent { path: ledger.dir.join(below), record })
 }

@@ -125,7 +125,7 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
         return Ok(Exit::Done);
     }
     let event = new_event(ui, &env, &ledger, &args, None, entries)?;
-    let written = write_event(&ledger, event, ui.is_dry())?;
+    let written = write_event(&env, &ledger, event, ui.is_dry())?;
     if !ui.is_dry() {
         // Removed before what follows, which may fail: the next session must not write the same again.
         drafts.iter().try_for_each(SessionDraft::remove)?;
@@ -190,7 +190,7 @@ fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit
         return keep_draft(ui, env, &ledger, entries);
     }
     let event = new_event(ui, env, &ledger, args, meta, entries)?;
-    let written = write_event(&ledger, event, ui.is_dry())?;
+    let written = write_event(env, &ledger, event, ui.is_dry())?;
     if !ui.is_dry() {
         // Only a hint for the end of the session.
         let _ = session_log::write(&ledger.state(), draft::session(env).as_deref());

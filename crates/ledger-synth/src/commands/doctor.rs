@@ -191,7 +191,7 @@ fn write_draft(ui: &Ui, env: &Env, ledger: &Ledger, left: &LeftDraft) -> Result<
         let event = LedgerEvent::new(Meta { ts, agent, branch: None, kind, reason: None, title: None }, entries);
         let id = canonical::id(&event);
         if load_events(ledger)?.records().all(|record| record.id != id) {
-            write_event(ledger, event, false)?;
+            write_event(env, ledger, event, false)?;
         }
     }
     draft.remove()?;

@@ -78,7 +78,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             ui.detail(format!("{} is an event already", printable(&from)));
             continue;
         }
-        let written = write_event(&ledger, event, ui.is_dry())?;
+        let written = write_event(env, &ledger, event, ui.is_dry())?;
         print_event(ui, &written, Some(("from", json!(from))));
     }
     Ok(Exit::Done)

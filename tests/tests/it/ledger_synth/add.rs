@@ -92,6 +92,9 @@ fn add_follows_a_clock_slightly_ahead_and_ignores_one_far_ahead() {
     let now = [("SHOPFLOOR_NOW", "2026-01-10T13:00:00Z")];
     let out = app.run_with("ledger-synth", &["add", "--now", "after", "--json"], &now).exit(0).json();
     assert_eq!(text(&out, "/ts"), "2026-01-10T20:00:00.001Z");
+    // Another clone's event of this time has another name, so that git merges both.
+    let name = format!("2026-01-10T20-00-00.001Z_app-{}.md", text(&out, "/short_id"));
+    assert!(text(&out, "/path").ends_with(&name), "{out}");
     let out = app.run_with("ledger-synth", &["--no-confirm"], &now).succeeds();
     out.err_has("mad.md:1: its time is in the future");
     assert!(app.read(CURRENT).contains("**Now:** after"));
