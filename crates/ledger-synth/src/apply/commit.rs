@@ -172,6 +172,16 @@ pub fn refuse_hopeless(ledger: &Ledger) -> Result<()> {
         .hint("leave `--commit` out, or use a ledger below the work tree")
     })?;
     let all = paths(ledger, prefix.as_path());
+    // git passes over what lies in another repository, without a word unless that is a submodule.
+    let above = all.iter().flat_map(|path| path.ancestors().skip(1)).filter(|dir| !dir.as_os_str().is_empty());
+    if let Some(inner) = above.map(|dir| ledger.top.path().join(dir)).find(|dir| private_dir(dir).is_some()) {
+        return Err(Failure::usage(format!(
+            "{} is in another repository, {}, so it cannot be committed in this one",
+            ledger.dir.display(),
+            inner.display()
+        ))
+        .hint(format!("leave `--commit` out, and commit there: `git -C {}`", shell_word(&inner))));
+    }
     let mut ignored = ledger.git.ignored(ledger.top.path(), &all, None)?;
     // Ignore patterns may match the events and not their directory.
     let events = prefix.as_path().join(EVENTS);

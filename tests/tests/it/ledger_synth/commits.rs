@@ -26,3 +26,17 @@ fn a_hook_writes_nothing_in_the_middle_of_a_rebase() {
     app.git(&["commit", "-q", "--amend", "--no-edit"]);
     assert!(app.read(CURRENT).contains("said last"));
 }
+
+/// git passes over such files without a word.
+#[test]
+fn a_ledger_in_another_repository_is_not_committed() {
+    let w = World::new();
+    let app = w.app();
+    app.sh("mkdir thoughts && git init -q thoughts").exit(0);
+    let inner = app.path.join("thoughts");
+    let words = format!("is in another repository, {}", inner.display());
+    app.ledger(&["add", "--now", "x", "--synth", "--commit"]).exit(4).any_out().err_has(&words);
+    let before = app.snapshot();
+    app.ledger(&["--yes", "--commit"]).exit(2).err_has(&words).err_has("git -C");
+    app.assert_untouched_since(&before);
+}
