@@ -149,7 +149,13 @@ pub fn read_blobs(git: &Git, dir: &Path, shas: &[&String]) -> Result<Vec<Vec<u8>
     let mut rest = output.stdout.as_slice();
     let mut blobs = Vec::with_capacity(shas.len());
     for sha in shas {
-        let missing = || Failure::failed(format!("git cannot read the object {sha}")).hint("run `git fsck`");
+        let missing = || {
+            let failure = Failure::failed(format!("git cannot read the object {sha}"));
+            match is_partial(git, dir) {
+                true => failure.hint("this is a partial clone; fetch what it left out with `git fetch --refetch --filter=blob:limit=1g`, and run the same command again"),
+                false => failure.hint("run `git fsck`"),
+            }
+        };
         let end = rest.iter().position(|b| *b == b'\n').ok_or_else(missing)?;
         let head = String::from_utf8_lossy(&rest[..end]).into_owned();
         let size: usize = head.rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(missing)?;
@@ -157,6 +163,13 @@ pub fn read_blobs(git: &Git, dir: &Path, shas: &[&String]) -> Result<Vec<Vec<u8>
         rest = rest.get(end + 2 + size..).unwrap_or_default();
     }
     Ok(blobs)
+}
+
+/// Whether the repository may leave objects to another one.
+fn is_partial(git: &Git, dir: &Path) -> bool {
+    let settings = r"^(extensions\.partialclone|remote\..*\.promisor)$";
+    let asked = git.cmd(dir).args(["config", "--get-regexp", settings]).capture();
+    asked.is_ok_and(|output| output.status.success())
 }
 
 /// Whether a path is `current.md` or an event. Hidden files and directories below `events/` are not events.

@@ -1,6 +1,6 @@
 //! What a commit of the ledger takes, when none is made, and what the hooks leave alone.
 
-use crate::support::ledger::{CURRENT, commit_all};
+use crate::support::ledger::{CURRENT, commit_all, event, synth};
 use crate::support::world::World;
 
 /// What a hook wrote in the middle would stop the rebase. git calls it again at the end.
@@ -39,4 +39,21 @@ fn a_ledger_in_another_repository_is_not_committed() {
     let before = app.snapshot();
     app.ledger(&["--yes", "--commit"]).exit(2).err_has(&words).err_has("git -C");
     app.assert_untouched_since(&before);
+}
+
+/// Our commands fetch nothing, so the error says how to.
+#[test]
+fn a_partial_clone_is_told_what_to_fetch() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-01T00:00:00Z", "x", "now: a\n");
+    synth(&app);
+    commit_all(&app);
+    app.git(&["config", "uploadpack.allowFilter", "true"]);
+    app.sh("git clone -q --no-checkout --filter=blob:none file://$PWD ../partial").exit(0).any_err();
+    let partial = w.at(app.path.parent().unwrap().join("partial"));
+    let fetch = "git fetch --refetch --filter=blob:limit=1g";
+    partial.ledger(&["check", "--tree", "HEAD"]).exit(4).err_has("a partial clone").err_has(fetch);
+    partial.sh(fetch).exit(0).any_out().any_err();
+    partial.ledger(&["check", "--tree", "HEAD"]).exit(0).any_out();
 }
