@@ -33,6 +33,10 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
     if args.doctor.repair && !ui.is_dry() {
         ui.require_yes(args.doctor.yes, "Let all five tools make their repairs?", "nothing was repaired")?;
         for tool in TOOLS {
+            // Its repair would set it up.
+            if is_unused(tool, &ask(&env, &[tool, "doctor"])?) {
+                continue;
+            }
             let words = [tool, "doctor", "--repair", "--yes"].map(str::to_owned);
             let output = command(&env, &words)?.capture()?;
             ui.pass_through(None, &output.stderr);
@@ -90,18 +94,26 @@ fn version(env: &Env, tool: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
+/// Whether a finding is about what `setup` makes for a ledger.
+fn is_of_set_up(record: &&Value) -> bool {
+    let set_up = ["driver", "attribute", "pre-push", "post-merge", "post-rewrite"];
+    record["check"].as_str().is_some_and(|check| set_up.contains(&check))
+}
+
+/// Whether a tool is not set up here. Somebody who wants no ledger has nothing to mend.
+fn is_unused(tool: &str, answer: &Answer) -> bool {
+    let is_declined = || answer.records.iter().filter(is_of_set_up).all(|record| record["ok"] == false);
+    answer.is_unused() || tool == "ledger-synth" && is_declined()
+}
+
 fn show_all(ui: &Ui, tool: &str, answer: &Answer) -> bool {
     let text = |record: &Value, key: &str| record[key].as_str().map(str::to_owned);
-    // Somebody who wants no ledger has nothing to mend.
-    let set_up = ["driver", "attribute", "pre-push", "post-merge", "post-rewrite"];
-    let is_set_up = |record: &&Value| record["check"].as_str().is_some_and(|check| set_up.contains(&check));
-    let is_declined =
-        tool == "ledger-synth" && answer.records.iter().filter(is_set_up).all(|record| record["ok"] == false);
-    if is_declined || answer.is_unused() {
+    let is_unused = is_unused(tool, answer);
+    if is_unused {
         show(ui, tool, "state", true, "not set up in this repository".to_owned(), None);
     }
     let mut is_well = true;
-    let is_shown = |record: &&Value| !(is_declined && is_set_up(record)) && record["check"] != HOOKS;
+    let is_shown = |record: &&Value| !(is_unused && is_of_set_up(record)) && record["check"] != HOOKS;
     for record in answer.records.iter().filter(is_shown) {
         if let Some(check) = record["check"].as_str() {
             let detail = text(record, "detail").unwrap_or_default();

@@ -191,6 +191,11 @@ fn doctor_shows_what_all_doctors_find() {
     app.shopfloor(&["rm", "feat"]).exit(0).any_out().any_err();
     app.shopfloor(&["doctor"]).exit(0).out_has("was removed; the next sync forgets it");
     app.overlay(&["sync"]).exit(0);
+    // Somebody who wants no ledger has nothing to mend, and no repair sets it up.
+    let (other, unused) = (w.repo("other"), "ok     ledger-synth     state: not set up in this repository");
+    let repaired = other.shopfloor(&["doctor", "--repair", "--yes"]).exit(0);
+    repaired.out_has(unused);
+    assert!(!repaired.stderr.contains("no root") && !other.has(".gitattributes") && !other.has(".git/hooks/pre-push"));
     // A hook that `setup` installed has to be there, and a doctor that dies has not found that all is well.
     app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
     app.shopfloor(&["doctor"]).exit(0).out_has("sweatfile-apply  hooks: installed");
@@ -209,9 +214,7 @@ fn doctor_shows_what_all_doctors_find() {
     app.shopfloor(&["doctor"]).exit(1).out_has("wrong  worker-ctl       version: worker-ctl 9.9.9; install all");
     std::fs::remove_file(w.path("bin/worker-ctl")).unwrap();
     app.shopfloor(&["doctor"]).exit(1).out_has("installed: worker-ctl is not on the PATH");
-    // Somebody who wants no ledger has nothing to mend.
-    let other = w.repo("other");
-    other.shopfloor(&["doctor"]).exit(1).out_has("ok     ledger-synth     state: not set up in this repository");
+    other.shopfloor(&["doctor"]).exit(1).out_has(unused);
 }
 
 /// The branch of an agent that is gone says how it is merged or given up, and a new agent can go on with it.
