@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::git::{Git, ListedWorktree};
 use shopfloor_core::hash::Digest;
 
 use crate::apply::transition;
@@ -11,7 +12,7 @@ use crate::context::Context;
 use crate::facts::processes;
 use crate::failure;
 use crate::plan::machine::Input;
-use crate::work_repo::is_rebasing;
+use crate::work_repo::{common_dir, is_rebasing};
 use crate::worker::{Activity, Session, Task, Worker};
 
 /// A program whose hooks tell nothing rests after this many seconds without output.
@@ -64,16 +65,32 @@ pub fn other_at_work(ctx: &Context<'_>) -> Result<Option<String>> {
     let Some(tree) = listed.iter().skip(1).find(|tree| tree.branch.as_ref() == Some(&ctx.repo.branch)) else {
         return Ok(None);
     };
-    // Worktrees may lie inside of others.
-    let is_here = |dir: &Path| {
-        listed.iter().filter(|tree| dir.starts_with(&tree.path)).all(|around| tree.path.starts_with(&around.path))
-    };
+    let is_here = |dir: &Path| is_inside(&listed, &tree.path, dir);
     let is_at_work = |pid: i32| processes::last_output(pid).is_none_or(|last| ctx.now() - last < QUIET_SECS);
     let others = processes::others_in(&tree.path, &ctx.root.path, "", &ctx.root.commands());
-    let is_caller = ctx.env.cwd.starts_with(&tree.path) && is_here(&ctx.env.cwd);
+    let is_caller = is_here(&ctx.env.cwd);
     let works = |pid: i32| is_at_work(pid) && processes::directory(pid).is_some_and(|dir| is_here(&dir));
     let found = others.into_iter().find(|(pid, _)| !is_caller && works(*pid));
     Ok(found.map(|(_, program)| format!("{program} in {}", tree.path.display())))
+}
+
+/// Whether a directory is in this worktree, and not in another one inside of it.
+fn is_inside(listed: &[ListedWorktree], tree: &Path, dir: &Path) -> bool {
+    let mut around = listed.iter().filter(|other| dir.starts_with(&other.path));
+    dir.starts_with(tree) && around.all(|around| tree.starts_with(&around.path))
+}
+
+/// Whether this command runs for the agent whose own branch this one is: a worker, or one in whose linked worktree it runs.
+pub fn is_owner(ctx: &Context<'_>, branch: &str) -> Result<bool> {
+    if let Some(worker) = on_branch(ctx, branch)? {
+        return Ok(is_caller(ctx, &worker));
+    }
+    if branch == ctx.root.config.text("branch") {
+        return Ok(false);
+    }
+    let listed = Git::find(ctx.env)?.list_worktrees(&common_dir(&ctx.source()))?;
+    let mut trees = listed.iter().skip(1).filter(|tree| tree.branch.as_deref() == Some(branch));
+    Ok(trees.any(|tree| is_inside(&listed, &tree.path, &ctx.env.cwd)))
 }
 
 /// Whether this command runs for the worker. That is the word of the environment, as far as agents keep to it.

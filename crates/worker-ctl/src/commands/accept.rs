@@ -11,6 +11,7 @@ use shopfloor_core::ui::printable;
 
 use crate::apply::check;
 use crate::apply::land::{self, Checked, Landed};
+use crate::apply::land_on_parent;
 use crate::apply::push::{merged, push, require_person, take_in};
 use crate::commands::hosted::require_no_hub;
 use crate::commands::{self, about, look};
@@ -269,8 +270,9 @@ fn check_first(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<Checke
 
 /// Exit 3 where an agent's own program wants to land work that nobody has reviewed, but on that agent's own branch.
 fn refuse_agent(ctx: &Context<'_>, name: &str, target: &str) -> Result<()> {
-    let Some(agent) = ctx.env.var("WORKER_CTL_WORKER").and_then(|agent| agent.to_str()) else { return Ok(()) };
-    if ctx.worker(agent).is_ok_and(|agent| agent.branch == target) {
+    let agent = ["WORKER_CTL_WORKER", "SHOPFLOOR_AGENT_ID"].iter().find_map(|name| ctx.env.var(name)?.to_str());
+    let Some(agent) = agent else { return Ok(()) };
+    if land_on_parent::is_owner(ctx, target)? {
         return Ok(());
     }
     Err(Failure::new(

@@ -216,9 +216,10 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     let asked = app.on_terminal("shopfloor land late", "n\n");
     asked.any_status().any_err().out_has("Nobody has reviewed the work of late. Land it on main all the same?");
     // Nor does an agent land what only agents have seen.
-    let agent = [("WORKER_CTL_WORKER", "late")];
-    let refused = app.run_with("shopfloor", &["land", "late"], &agent).exit(3);
-    refused.err_has("the agent late wants to land it").err_has("`shopfloor review late`, then `shopfloor land late`");
+    for agent in ["WORKER_CTL_WORKER", "SHOPFLOOR_AGENT_ID"] {
+        let refused = app.run_with("shopfloor", &["land", "late"], &[(agent, "late")]).exit(3);
+        refused.err_has("the agent late wants to land").err_has("`shopfloor review late`, then `shopfloor land late`");
+    }
     assert!(!app.has("a.txt"));
     // Another program than the root's, as it was made for.
     assert_eq!(floor.status("late")["agent"], "scripted");

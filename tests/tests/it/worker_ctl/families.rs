@@ -411,7 +411,9 @@ fn a_parent_that_is_no_worker_is_not_disturbed_while_it_works() {
     let busy = floor.ctl(&["accept", "child"]).exit(1);
     busy.err_has("claude in").err_has("works on parent").err_has("--force");
     // From its own directory it asks itself.
-    parent.run("worker-ctl", &["accept", "child"]).exit(0).any_out().any_err();
+    let agent = [("SHOPFLOOR_AGENT_ID", "parent")];
+    child.run_with("shopfloor", &["land", "child"], &agent).exit(3).err_has("the agent parent wants to land it");
+    parent.run_with("shopfloor", &["land", "child"], &agent).exit(0).any_out().any_err();
     assert!(parent.has("a") && !app.has("a"));
     running.kill().unwrap();
     running.wait().unwrap();
