@@ -31,6 +31,9 @@ pub struct State {
     pub tmux_socket: PathBuf,
     /// The worker that `review` showed last.
     pub last_reviewed: Option<String>,
+    /// The other worker whose work has landed since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed_since: Option<String>,
     pub workers: BTreeMap<String, Worker>,
     /// The tasks that wait for a worker.
     #[serde(default, skip_serializing_if = "TaskQueue::is_unused")]
@@ -68,6 +71,24 @@ impl State {
             Failure::not_found(format!("there is no worker `{name}`"))
                 .hint("`worker-ctl status` lists all workers; `worker-ctl add NAME` creates one")
         })
+    }
+
+    /// Notes that the work of a worker has landed.
+    pub fn note_landed(&mut self, name: &str) {
+        self.last_reviewed.take_if(|last| last == name);
+        self.landed_since = self.last_reviewed.is_some().then(|| name.to_owned());
+    }
+
+    /// The worker whose work is sent back by a text alone. Exit 2 if it is not sure that this one is meant.
+    pub fn meant_by_text(&self) -> Result<&str> {
+        let last = self.last_reviewed.as_deref().ok_or_else(|| {
+            failure::WRONG_STATE.failure("nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
+        })?;
+        match &self.landed_since {
+            None => Ok(last),
+            Some(other) => Err(Failure::usage(format!("{other} has landed since {last} was reviewed"))
+                .hint(format!("name the one that you mean: `worker-ctl reject {last} TEXT`"))),
+        }
     }
 
     /// Checks that the records are valid, or returns why they are not.

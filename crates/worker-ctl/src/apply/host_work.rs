@@ -156,7 +156,7 @@ pub fn pin(ctx: &Context<'_>, host: &Host, worker: &str, seen: SeenWork) -> Resu
     ctx.repo.update_ref(&[&ref_of(host, worker, "reviewed"), &seen.sha])?;
     HostWork::update(&ctx.root.path, &host.name, |work| drop(work.reviews.insert(worker.to_owned(), seen)))?;
     ctx.update(|state| {
-        state.last_reviewed = Some(name_of(host, worker));
+        (state.last_reviewed, state.landed_since) = (Some(name_of(host, worker)), None);
         Ok(())
     })
 }
@@ -226,6 +226,10 @@ pub fn tell_landed(ctx: &Context<'_>, host: &Host, worker: &str, (work, new): (&
         land::keep_original(ctx, &hosts::ref_name(&name), work)?;
     }
     unpin(ctx, host, worker)?;
+    ctx.update(|state| {
+        state.note_landed(&name);
+        Ok(())
+    })?;
     publish::drop_journal(&ctx.repo, &name)
 }
 

@@ -251,7 +251,7 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
         ctx.ui.warn(format!("{why}, so the worktree stays as it is"));
     }
     ctx.update(|state| {
-        state.last_reviewed.take_if(|last| last == name);
+        state.note_landed(name);
         let adopted = state.workers.get_mut(name).and_then(|worker| worker.adopted.as_mut());
         if let Some(adopted) = adopted {
             if is_shared { landed } else { at }.clone_into(&mut adopted.began);

@@ -105,8 +105,11 @@ impl Line {
         let mut reading = on(named);
         reading.command(ctx, (name, found), of_command)?;
         if reading.host.is_none() && reading.workers.is_empty() && ["reject", "accept"].contains(&name) {
-            let last = ctx.state()?.last_reviewed.unwrap_or_default();
-            let Some((host, worker)) = hosts::split(&last) else { return Ok(None) };
+            let state = ctx.state()?;
+            let Some((host, worker)) = state.last_reviewed.as_deref().and_then(hosts::split) else { return Ok(None) };
+            if name == "reject" {
+                state.meant_by_text()?;
+            }
             reading = on(Some(host));
             reading.command(ctx, (name, found), of_command)?;
             reading.workers = vec![worker.to_owned()];

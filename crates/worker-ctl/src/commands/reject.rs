@@ -63,9 +63,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let state = ctx.state()?;
     let name = match named {
         Some(name) => state.require(name)?.name.clone(),
-        None => state.last_reviewed.ok_or_else(|| {
-            failure::WRONG_STATE.failure("nothing was reviewed").hint("review work first: `worker-ctl review NAME`")
-        })?,
+        None => state.meant_by_text()?.to_owned(),
     };
     let message = match args.from_request {
         true => format!("{message}\n\n{}", remarks(ctx, &name, args)?).trim_start().to_owned(),

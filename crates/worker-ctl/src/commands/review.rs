@@ -125,7 +125,7 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
     if !ctx.is_dry {
         transition::record(ctx, name, &Input::Reviewed { sha: sha.clone(), patch })?;
         ctx.update(|state| {
-            state.last_reviewed = Some(name.to_owned());
+            (state.last_reviewed, state.landed_since) = (Some(name.to_owned()), None);
             Ok(())
         })?;
     }

@@ -65,6 +65,20 @@ fn above_the_diff_stands_what_lands_and_what_has_changed() {
 }
 
 #[test]
+fn a_text_without_a_name_goes_to_nobody_if_another_has_landed_since_the_review() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    by_hand(&floor, "adam", &[("a", "1\n")]);
+    by_hand(&floor, "eve", &[("b", "1\n")]);
+    floor.ctl(&["review", "adam"]).succeeds();
+    floor.ctl(&["accept", "eve"]).succeeds().any_err();
+    let asked = floor.ctl(&["reject", "again"]).exit(2);
+    asked.err_has("eve has landed since adam was reviewed").err_has("`worker-ctl reject adam TEXT`");
+    floor.ctl(&["review", "adam"]).succeeds();
+    floor.ctl(&["reject", "again"]).succeeds();
+}
+
+#[test]
 fn review_uses_the_pager_of_the_person_and_not_that_of_the_clone() {
     let w = World::new();
     which("sed");
