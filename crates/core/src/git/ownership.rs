@@ -24,7 +24,13 @@ pub fn refuse_led_elsewhere(env: &Env, top: &Path, git_dir: &Path, common_dir: &
         && !(is_linked && own == common_dir)
     {
         let why = format!("{} is a worktree of {}, but leads elsewhere", top.display(), own.display());
-        return Err(tampered(why).hint(format!(
+        let failure = match own.exists() {
+            true => tampered(why),
+            false => tampered(why).hint(
+                "if you moved that repository: `worktree-spawn repair` in its main checkout reconnects its worktrees",
+            ),
+        };
+        return Err(failure.hint(format!(
             "look at {}; if you put another repository there yourself, take its line out of {}",
             shell_word(&top.join(".git")),
             shell_word(list.path())

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Git;
+use shopfloor_core::known_dirs::note_worktree;
 use shopfloor_core::lock::Lock;
 
 use super::agent_config_files;
@@ -13,7 +14,7 @@ use super::{runs, send_event};
 use crate::agent_in_worktree::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::agent_run;
 use crate::facts::agents;
-use crate::facts::moved::MovedWorktree;
+use crate::facts::moved::{MovedWorktree, listed_as_gone};
 use crate::identity::{Agent, AgentKind, ROOT};
 use crate::repository_view::Place;
 use crate::spool;
@@ -30,6 +31,15 @@ pub fn reconnect(place: &Place, moved: &MovedWorktree) -> Result<()> {
                 .hint("run the command again"))
         }
     }
+}
+
+/// Lists the worktrees of a moved repository as its own again, and says which.
+pub fn relist(env: &Env, place: &Place, tell: &dyn Fn(String)) -> Result<()> {
+    for path in listed_as_gone(place)? {
+        note_worktree(env, &path, &place.common_dir)?;
+        tell(format!("listed {} as a worktree of this repository", path.display()));
+    }
+    Ok(())
 }
 
 /// Restores the configuration of agents whose files were deleted, and says for which. Tasks cannot be restored.

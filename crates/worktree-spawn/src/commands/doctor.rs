@@ -10,7 +10,7 @@ use shopfloor_core::ui::Ui;
 use super::repair;
 use crate::apply::repair::lacks_files;
 use crate::apply::{lock_and_excludes, remove};
-use crate::facts::moved::moved;
+use crate::facts::moved::{listed_as_gone, moved};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::journal::{self, RemovalJournal, SpawnJournal};
@@ -96,9 +96,16 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
     let moved = moved(place, &settings.worktree_base)?;
     let mut findings = Vec::new();
     for found in &moved {
-        let path = found.path.display();
-        let detail = format!("{} was moved to {path}", found.worktree.path.display());
+        let (was, path) = (found.worktree.path.display(), found.path.display());
+        let detail = match found.worktree.path == found.path {
+            true => format!("{path} does not lead to this repository, which was moved"),
+            false => format!("{was} was moved to {path}"),
+        };
         findings.push(mendable("worktrees", detail, format!("reconnect {path}")));
+    }
+    for path in listed_as_gone(place)? {
+        let detail = format!("{} is listed as a worktree of a repository that is gone", path.display());
+        findings.push(mendable("worktrees", detail, "list it as one of this repository".into()));
     }
     for worktree in repair::lost(place, &moved)? {
         let (detail, fix) = (format!("{} is not there", worktree.path.display()), repair::lost_fix(&worktree));

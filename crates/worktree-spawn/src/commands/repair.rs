@@ -12,7 +12,7 @@ use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::undo::LostWorktrees;
 use crate::apply::{lock_and_excludes, recover, repair};
-use crate::facts::moved::{MovedWorktree, moved};
+use crate::facts::moved::{MovedWorktree, listed_as_gone, moved};
 use crate::facts::{agents, repository};
 use crate::identity::{Agent, AgentKind};
 use crate::journal::{self, RemovalJournal, SpawnJournal};
@@ -79,6 +79,7 @@ pub fn repair_all(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
         repair::reconnect(place, moved)?;
         tell(RepairSubject::Moved, format!("reconnected {}", moved.path.display()));
     }
+    repair::relist(env, place, &|text| tell(RepairSubject::Moved, text))?;
     let notes = recover::recover(place, &git, LostWorktrees::Undo)?;
     notes.into_iter().for_each(|note| tell(RepairSubject::Spawn, note));
     tell_lost(place, &moved, tell)?;
@@ -96,6 +97,9 @@ fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     let settings = Settings::load(env, &place.home, &[])?;
     let moved = moved(place, &settings.worktree_base)?;
     moved.iter().for_each(|moved| tell(RepairSubject::Moved, format!("would reconnect {}", moved.path.display())));
+    for path in listed_as_gone(place)? {
+        tell(RepairSubject::Moved, format!("would list {} as a worktree of this repository", path.display()));
+    }
     for (id, ..) in journal::left_behind::<RemovalJournal>(&place.shared())? {
         tell(RepairSubject::Removal, format!("would finish the removal of {id}"));
     }

@@ -1,12 +1,14 @@
 //! Worktrees that are no longer where git's records say, and where they are now.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::Root;
-use shopfloor_core::git::{clean, private_dir, recorded_path};
+use shopfloor_core::git::{clean, leads_back, private_dir, recorded_path};
+use shopfloor_core::known_dirs::DirList;
 use shopfloor_core::path::RelPath;
 
 use super::repository;
@@ -45,6 +47,20 @@ pub fn moved(place: &Place, base: &Path) -> Result<Vec<MovedWorktree>> {
     Ok(found)
 }
 
+/// The worktrees at their places that the user's list has as those of a repository that is gone, as this one seems to be
+/// after it was moved. One that is there keeps its worktrees, wherever an agent leads them.
+pub fn listed_as_gone(place: &Place) -> Result<Vec<PathBuf>> {
+    let Some(list) = DirList::worktrees(&place.env) else { return Ok(Vec::new()) };
+    let listed = list.load()?;
+    let is_gone = |dir: &Path| dir.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
+    let is_stale = |worktree: &Worktree| {
+        let common = worktree.path.canonicalize().ok().and_then(|path| listed.get(&path));
+        common.is_some_and(|common| is_gone(common)) && leads_back(&worktree.path, &worktree.git_dir)
+    };
+    let linked = repository::worktrees(place)?.into_iter().filter(|worktree| !worktree.is_main);
+    Ok(linked.filter(is_stale).map(|worktree| worktree.path).collect())
+}
+
 /// The directories, below one of `tops` and not behind a link, at an end of the path that the worktree had.
 fn candidates(worktree: &Worktree, tops: &[PathBuf], base: &Path) -> impl Iterator<Item = Root> {
     let parts: Vec<_> = worktree.path.components().collect();
@@ -68,7 +84,7 @@ fn claimed(worktree: &Worktree, dir: Root, is_within: bool) -> Option<MovedWorkt
     if named.file_name() != worktree.git_dir.file_name() || !named.parent()?.ends_with("worktrees") {
         return None;
     }
-    let is_gone = named.symlink_metadata().is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+    let is_gone = named.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
     let is_copy = || {
         let original = recorded_path(&named).ok().flatten();
         is_within && original.is_some_and(|original| original.join(".git").exists() && !is_same(&original, &path))

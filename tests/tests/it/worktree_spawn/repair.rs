@@ -47,6 +47,36 @@ fn a_moved_repository_is_repaired() {
 }
 
 #[test]
+fn a_worktree_outside_of_a_moved_repository_is_reconnected() {
+    let w = World::new();
+    let app = app(&w);
+    let x = w.at(app.spawn(&["subtree", "x", "--base-dir", "../trees"]).succeeds().stdout.trim_end());
+    let moved = w.at(app.path.with_file_name("moved"));
+    std::fs::rename(&app.path, &moved.path).unwrap();
+    moved.spawn(&["doctor"]).exit(1).out_has("trees/x does not lead to this repository, which was moved");
+    moved.spawn(&["repair"]).exit(0).out_has("reconnected ").out_has("listed ");
+    assert_eq!(x.spawn(&["whoami"]).exit(0).stdout, "main.x\n");
+    moved.spawn(&["doctor"]).exit(0).any_out();
+    // git reconnects it as well, and knows nothing of the user's list.
+    let again = w.at(app.path.with_file_name("again"));
+    std::fs::rename(&moved.path, &again.path).unwrap();
+    again.git(&["worktree", "repair", x.path.to_str().unwrap()]);
+    x.spawn(&["whoami"]).exit(4).err_has("worktree-spawn repair");
+    again.spawn(&["doctor"]).exit(1).out_has("of a repository that is gone");
+    again.spawn(&["repair", "-n"]).exit(0).out_has("would list ");
+    again.spawn(&["repair"]).exit(0).out_has("listed ");
+    assert_eq!(x.spawn(&["whoami"]).exit(0).stdout, "main.x\n");
+    // A repository that is there keeps its worktrees.
+    let other = w.repo("other");
+    other.git(&["worktree", "add", "-q", "../others"]);
+    let record = other.path.join(".git/worktrees/others");
+    write(&record.join("gitdir"), &format!("{}/.git\n", x.path.display()));
+    x.write(".git", &format!("gitdir: {}\n", record.display()));
+    other.spawn(&["repair"]).any_status().any_out().any_err();
+    x.spawn(&["whoami"]).exit(4).any_err();
+}
+
+#[test]
 fn a_copied_repository_leaves_the_original_alone() {
     let w = World::new();
     let app = app(&w);
