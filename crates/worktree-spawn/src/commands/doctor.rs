@@ -124,6 +124,10 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
         findings.push(mendable("excludes", detail, "add the lines".into()));
     }
     for spool in spool::all(&place.shared())? {
+        for path in spool.unreadable()? {
+            let fix = format!("look at it; the next reader of events moves it to {}", spool.bad_dir().display());
+            findings.push(Finding::bad("events", format!("{} is no event", path.display()), fix, None));
+        }
         let bad = fs::list(&spool.bad_dir())?.len();
         if bad > 0 {
             let detail = format!("{bad} files for {} are no events", spool.session);

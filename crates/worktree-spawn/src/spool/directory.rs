@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 
@@ -15,7 +15,7 @@ use crate::json_file;
 use crate::layout::{encoded, sessions_dir, temporary_dir};
 
 /// No session gets as many events. A higher number was not given by us.
-pub(super) const HIGHEST: u64 = 1 << 53;
+const HIGHEST: u64 = 1 << 53;
 
 /// One session's directory.
 #[derive(Clone, Debug)]
@@ -166,9 +166,27 @@ impl Spool {
         Ok(self.entries()?.len())
     }
 
-    /// Reads an event without taking it; none if it is gone. A malformed file is moved to `bad/`.
+    /// The files named like events that cannot be read, which the next reader moves to `bad/`.
+    pub fn unreadable(&self) -> Result<Vec<PathBuf>> {
+        let paths = self.entries()?.into_iter().map(|entry| entry.path);
+        Ok(paths.filter(|path| fs::read_no_follow(path).is_err()).collect())
+    }
+
+    /// Reads a file. What is no regular file, too large or not ours to read is moved to `bad/`, so that the others go on.
+    pub(super) fn read_file(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        let is_odd = || path.symlink_metadata().is_ok_and(|meta| !meta.is_file());
+        match fs::read_no_follow(path) {
+            Err(failure) if failure.exit == Exit::Bad || failure.is_write_refused() || is_odd() => {
+                self.set_aside(path)?;
+                Ok(None)
+            }
+            read => read,
+        }
+    }
+
+    /// Reads an event without taking it; none if it is gone. What is no event is moved to `bad/`.
     pub fn read(&self, entry: &SpoolEntry) -> Result<Option<SpoolEvent>> {
-        let Some(bytes) = fs::read_no_follow(&entry.path)? else { return Ok(None) };
+        let Some(bytes) = self.read_file(&entry.path)? else { return Ok(None) };
         match SpoolEvent::parse(&bytes) {
             Ok(event) => Ok(Some(event)),
             Err(EventError::Newer) => Ok(None),
@@ -195,7 +213,7 @@ impl Spool {
 
     /// Whether the file of an event was moved there.
     pub fn is_bad(&self, entry: &SpoolEntry) -> bool {
-        entry.path.file_name().is_some_and(|name| self.bad_dir().join(name).exists())
+        entry.path.file_name().is_some_and(|name| self.bad_dir().join(name).symlink_metadata().is_ok())
     }
 
     /// Moves a file that is not an event to `bad/`. It is never deleted.
@@ -260,9 +278,14 @@ impl Spool {
 
     /// The number of the event that was acknowledged last; 0 if there is none.
     pub(super) fn last_id(&self) -> Result<u64> {
-        let bytes = fs::read_no_follow(&self.last_file())?.unwrap_or_default();
-        Ok(SpoolEvent::parse(&bytes).map_or(0, |event| event.id()).min(HIGHEST))
+        let bytes = self.read_file(&self.last_file())?.unwrap_or_default();
+        Ok(SpoolEvent::parse(&bytes).ok().map(|event| event.id()).filter(may_precede).unwrap_or(0))
     }
+}
+
+/// Whether another event can get the number after this one. A higher one is taken for damage.
+pub(super) fn may_precede(number: &u64) -> bool {
+    *number < HIGHEST - 1
 }
 
 /// The number in an event's file name.

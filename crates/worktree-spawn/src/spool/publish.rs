@@ -8,7 +8,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 
-use super::directory::{HIGHEST, Spool, number};
+use super::directory::{Spool, may_precede, number};
 use crate::event::{SpoolEvent, mark_forwarded};
 use crate::json_file;
 
@@ -87,11 +87,11 @@ impl Spool {
     /// The highest number ever given, as far as any file still tells, and the number in `seq`.
     fn highest(&self) -> Result<(u64, u64)> {
         let seq = fs::read_no_follow(&self.dir.join("seq"))?.unwrap_or_default();
-        let seq = String::from_utf8_lossy(&seq).trim().parse().unwrap_or(0).min(HIGHEST);
+        let seq = String::from_utf8_lossy(&seq).trim().parse().ok().filter(may_precede).unwrap_or(0);
         let mut highest = self.last_id()?.max(seq);
         for dir in ["new", "cur", "bad"] {
             let names = fs::list(&self.dir.join(dir))?;
-            let numbers = names.iter().filter_map(|name| number(&name.to_string_lossy()));
+            let numbers = names.iter().filter_map(|name| number(&name.to_string_lossy())).filter(may_precede);
             highest = highest.max(numbers.max().unwrap_or(0));
         }
         Ok((highest, seq))
@@ -117,7 +117,7 @@ impl Spool {
     fn finish_last(&self, id: u64) -> Result<()> {
         let name = |dir: &str, end: &str| self.dir.join(dir).join(format!("{id:020}.{end}"));
         for path in [name("new", "json"), name("cur", "json"), name("cur", "lent"), self.last_file()] {
-            let event = fs::read_no_follow(&path)?.and_then(|bytes| SpoolEvent::parse(&bytes).ok());
+            let event = self.read_file(&path)?.and_then(|bytes| SpoolEvent::parse(&bytes).ok());
             if let Some(event) = event.filter(|event| event.id() == id)
                 && let Some(key) = event.dedupe()
             {

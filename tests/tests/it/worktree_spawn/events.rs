@@ -192,6 +192,33 @@ fn no_event_is_dropped_and_a_bad_file_is_set_aside() {
 }
 
 #[test]
+fn what_is_no_file_that_can_be_read_is_set_aside_and_events_go_on() {
+    let w = World::new();
+    let app = app(&w);
+    let x = subtree(&app, &["x"]);
+    x.spawn(&["notify", "info", "1"]).succeeds();
+    let new = spool(&app, "root", "new");
+    let odd = "mkfifo 00000000000000000500.json; ln -s ../seq 00000000000000000501.json; \
+               ln -s none 00000000000000000502.json; mkdir 00000000000000000503.json; \
+               echo > 00000000000000000504.json; chmod 0 00000000000000000504.json";
+    w.at(&new).sh(odd).exit(0);
+    app.spawn(&["doctor"]).exit(1).out_has("00000000000000000500.json is no event");
+    for message in ["2", "3"] {
+        x.run_bound("worktree-spawn", &["notify", "info", message]).exit(0).any_out();
+    }
+    let events = app.run_bound("worktree-spawn", &["events"]).exit(0).json_lines();
+    assert_eq!(events.iter().map(|event| event["id"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 505, 506]);
+    assert_eq!(count(&app, "root", "bad"), 5);
+    app.spawn(&["doctor"]).exit(1).out_has("5 files for root are no events");
+    assert_eq!(app.spawn(&["wait", "--count", "3"]).exit(0).json_lines().len(), 3);
+    // A number that no event can have is damage.
+    write(&spool(&app, "root", "seq"), "18446744073709551615\n");
+    for id in [507, 508] {
+        assert_eq!(x.spawn(&["notify", "info", "x", "--json"]).exit(0).json()["id"], id);
+    }
+}
+
+#[test]
 fn a_reader_that_goes_away_has_not_taken_the_event() {
     let w = World::new();
     let app = app(&w);
