@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::mount::{self, Mount};
 use super::removal::{names_in, open_dir};
 use super::root::{DIR, Reach, Root, blocked, open_file, sync_dir};
-use super::unique_name;
+use super::{rename_new_at, unique_name};
 use crate::error::{At, Failure, Result};
 use crate::path::RelPath;
 use crate::text::shell_word;
@@ -85,6 +85,16 @@ impl Root {
     pub fn read_dot_git(&self) -> Option<Vec<u8>> {
         let file = open_file(self.fd(), OsStr::new(DOT_GIT)).ok()?;
         super::read_regular(file, &self.path().join(DOT_GIT), super::PARSE_LIMIT).ok()
+    }
+
+    /// Writes it where there is nothing of that name; otherwise `false`, and nothing is changed.
+    pub fn create_dot_git(&self, bytes: &[u8]) -> Result<bool> {
+        let dir = self.fd();
+        let put = |temporary: &OsStr| match rename_new_at(dir, temporary, dir, OsStr::new(DOT_GIT)) {
+            Err(Errno::EXIST) => Ok(false),
+            put => put.map(|()| true),
+        };
+        write_and(dir, bytes, put).at("write", &self.path().join(DOT_GIT))
     }
 
     /// Replaces it if it still says what is expected; otherwise `false`, and nothing is changed.

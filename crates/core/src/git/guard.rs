@@ -114,8 +114,13 @@ impl Git {
             let (wanted, hint) = match git_dir {
                 Some(dir) => {
                     let line = crate::text::shell_word(format!("gitdir: {}", dir.display()).as_ref());
+                    // A repository that somebody made there may have commits.
+                    let away = match dot_git.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                        true => format!("mv {shown} {}", crate::text::shell_word(&worktree.join("git-that-was-here"))),
+                        false => format!("rm -f {shown}"),
+                    };
                     let hint = format!(
-                        "if that is not your doing, end what runs there, then `rm -f {shown} && echo {line} > {shown}`"
+                        "if that is not your doing, end what runs there, then `{away} && echo {line} > {shown}`"
                     );
                     (dir.display().to_string(), hint)
                 }

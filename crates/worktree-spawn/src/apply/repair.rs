@@ -24,7 +24,8 @@ use crate::spool;
 pub fn reconnect(place: &Place, moved: &MovedWorktree) -> Result<()> {
     let MovedWorktree { worktree, path, dir, says } = moved;
     place.record_path(&worktree.git_dir, path)?;
-    match dir.swap_dot_git(says, &[b"gitdir: ", worktree.git_dir.as_os_str().as_bytes(), b"\n"].concat())? {
+    let line = [b"gitdir: ", worktree.git_dir.as_os_str().as_bytes(), b"\n"].concat();
+    match says.as_ref().map_or_else(|| dir.create_dot_git(&line), |says| dir.swap_dot_git(says, &line))? {
         true => Ok(()),
         false => {
             Err(Failure::failed(format!("{} changed meanwhile", path.join(".git").display()))

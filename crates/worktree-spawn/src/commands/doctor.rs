@@ -14,7 +14,7 @@ use crate::facts::moved::{listed_as_gone, moved};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::journal::{self, RemovalJournal, SpawnJournal};
-use crate::repository_view::Place;
+use crate::repository_view::{Place, Worktree};
 use crate::settings::Settings;
 use crate::spool;
 
@@ -90,16 +90,19 @@ fn check_journals(place: &Place) -> Result<Vec<Finding<RepairAll>>> {
     Ok(findings)
 }
 
-/// The worktrees that are elsewhere or gone, and the agents whose files are.
-fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> {
+/// The worktrees that are elsewhere or gone.
+fn check_places(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> {
     let settings = Settings::load(env, &place.home, &[])?;
     let moved = moved(place, &settings.worktree_base)?;
     let mut findings = Vec::new();
     for found in &moved {
         let (was, path) = (found.worktree.path.display(), found.path.display());
-        let detail = match found.worktree.path == found.path {
-            true => format!("{path} does not lead to this repository, which was moved"),
-            false => format!("{was} was moved to {path}"),
+        let detail = match found.says {
+            None => format!("{path} has lost its `.git` file"),
+            _ if found.worktree.path == found.path => {
+                format!("{path} does not lead to this repository, which was moved")
+            }
+            _ => format!("{was} was moved to {path}"),
         };
         findings.push(mendable("worktrees", detail, format!("reconnect {path}")));
     }
@@ -107,10 +110,24 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
         let detail = format!("{} is listed as a worktree of a repository that is gone", path.display());
         findings.push(mendable("worktrees", detail, "list it as one of this repository".into()));
     }
+    // What an agent has put in the place of its `.git`.
+    let git = Git::find(env)?;
+    let is_moved = |worktree: &Worktree| moved.iter().any(|found| found.worktree.git_dir == worktree.git_dir);
+    for worktree in repository::worktrees(place)?.iter().filter(|worktree| !worktree.is_lost && !is_moved(worktree)) {
+        if let Err(failure) = worktree.git(&git, place) {
+            findings.push(Finding::bad("worktrees", failure.message, failure.hints.join("; "), None));
+        }
+    }
     for worktree in repair::lost(place, &moved)? {
-        let (detail, fix) = (format!("{} is not there", worktree.path.display()), repair::lost_fix(&worktree));
+        let (detail, fix) = repair::lost_and_fix(&worktree);
         findings.push(Finding::bad("worktrees", detail, fix, None));
     }
+    Ok(findings)
+}
+
+/// The worktrees, and the agents that lack something or whose records are damaged.
+fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> {
+    let mut findings = check_places(env, place)?;
     let all = agents::all(place)?;
     for known in &all {
         if let Some(why) = &known.error {

@@ -1,6 +1,7 @@
 //! `repair`: finish what killed commands began, reconnect moved worktrees, restore exclude lines.
 
 use std::cell::Cell;
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::json;
@@ -37,13 +38,20 @@ pub enum RepairSubject {
     Session,
 }
 
-/// How to mend a worktree that was not found.
-pub fn lost_fix(worktree: &Worktree) -> String {
+/// What is wrong with a worktree that was not found, and how to mend it.
+pub fn lost_and_fix(worktree: &Worktree) -> (String, String) {
+    let path = worktree.path.display();
+    if worktree.path.is_dir() && !worktree.path.join(".git").exists() {
+        let dot_git = shell_word(&worktree.path.join(".git"));
+        let line = shell_word(Path::new(&format!("gitdir: {}", worktree.git_dir.display())));
+        let fix = format!("if the directory is that worktree: `rm -f {dot_git} && echo {line} > {dot_git}`");
+        return (format!("{path} has no `.git` file"), fix);
+    }
     let command = match Agent::load(&layout::identity_file(&worktree.git_dir)) {
         Ok(Some(agent)) if agent.kind == AgentKind::Subtree => format!("worktree-spawn remove {}", agent.id),
         _ => format!("git worktree remove {}", shell_word(&worktree.path)),
     };
-    format!("move it back, or remove git's record of it with `{command}`")
+    (format!("{path} is not there"), format!("move it back, or remove git's record of it with `{command}`"))
 }
 
 /// Tells what was done, or would be done.
@@ -119,7 +127,8 @@ fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
 /// Names the worktrees that were not found.
 fn tell_lost(place: &Place, moved: &[MovedWorktree], tell: Tell<'_>) -> Result<()> {
     for worktree in lost(place, moved)? {
-        tell(RepairSubject::Lost, format!("{} is not there; {}", worktree.path.display(), lost_fix(&worktree)));
+        let (detail, fix) = lost_and_fix(&worktree);
+        tell(RepairSubject::Lost, format!("{detail}; {fix}"));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use shopfloor_core::git::{clean, leads_back, private_dir, recorded_path};
 use shopfloor_core::known_dirs::DirList;
 use shopfloor_core::path::RelPath;
 
-use super::repository;
+use super::{agents, repository};
 use crate::repository_view::{Place, Worktree, is_same};
 
 /// A worktree and its new path.
@@ -21,8 +21,8 @@ pub struct MovedWorktree {
     pub path: PathBuf,
     /// The directory there.
     pub dir: Root,
-    /// What its `.git` says now.
-    pub says: Vec<u8>,
+    /// What its `.git` says now; none if there is none.
+    pub says: Option<Vec<u8>>,
 }
 
 /// Finds the worktrees that are elsewhere than git's records say, or whose `.git` files lead elsewhere.
@@ -39,7 +39,7 @@ pub fn moved(place: &Place, base: &Path) -> Result<Vec<MovedWorktree>> {
         }
         let was = || Root::open(&worktree.path).ok().and_then(|dir| claimed(&worktree, dir, false));
         let below = || candidates(&worktree, &tops, base).find_map(|dir| claimed(&worktree, dir, true));
-        if let Some(moved) = was().or_else(below) {
+        if let Some(moved) = was().or_else(|| without_dot_git(place, &worktree)).or_else(below) {
             tops.push(moved.path.clone());
             found.push(moved);
         }
@@ -90,5 +90,15 @@ fn claimed(worktree: &Worktree, dir: Root, is_within: bool) -> Option<MovedWorkt
         is_within && original.is_some_and(|original| original.join(".git").exists() && !is_same(&original, &path))
     };
     let is_its = is_same(&named, &worktree.git_dir) || is_gone || is_copy();
-    is_its.then(|| MovedWorktree { worktree: worktree.clone(), path, dir, says })
+    is_its.then(|| MovedWorktree { worktree: worktree.clone(), path, dir, says: Some(says) })
+}
+
+/// The directory of a worktree that has lost its `.git`, if our record of its agent is about this directory: git's record
+/// may have been written by an agent, and name any.
+fn without_dot_git(place: &Place, worktree: &Worktree) -> Option<MovedWorktree> {
+    let path = worktree.path.clone();
+    let is_missing = path.join(".git").symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
+    let is_its = || agents::in_tree(place, worktree).first().is_some_and(|known| known.is_managed);
+    let dir = Root::open(&path).ok().filter(|_| is_missing && is_its())?;
+    Some(MovedWorktree { worktree: worktree.clone(), path, dir, says: None })
 }

@@ -50,6 +50,8 @@ pub struct Condition {
     pub seats: Vec<String>,
     /// Whether the worktree was deleted by hand: nothing is at its path, and git's record tells of nothing else.
     pub is_deleted: bool,
+    /// Whether its directory is there without a `.git` that leads anywhere.
+    pub is_cut_off: bool,
     /// The places in the worktree where something is mounted, which a removal would empty.
     pub mounts: Vec<PathBuf>,
 }
@@ -93,6 +95,7 @@ pub fn condition(
         nested: Vec::new(),
         seats: Vec::new(),
         is_deleted: false,
+        is_cut_off: worktree.is_lost && worktree.path.is_dir() && !worktree.path.join(".git").exists(),
         mounts: Vec::new(),
     };
     if known.agent.kind != AgentKind::Subtree {

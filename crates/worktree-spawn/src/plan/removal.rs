@@ -104,6 +104,11 @@ fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
             .failure(format!("{path} is locked{why}"))
             .hint(format!("unlock it first: `git worktree unlock {}`", shell_word(&condition.known.worktree.path))));
     }
+    if condition.is_cut_off {
+        return Err(failure::LOST
+            .failure(format!("{path} has no `.git` file, so git cannot tell what would be lost"))
+            .hint("`worktree-spawn repair` restores the file, or says how"));
+    }
     if condition.known.worktree.is_lost && !condition.is_deleted && !request.force {
         return Err(failure::LOST.failure(format!("{path} is not there"))
             .hint(format!("`worktree-spawn remove --force {}` removes git's record of it, including what was staged; if it was moved, `worktree-spawn repair` finds it", agent.id)));
@@ -200,6 +205,9 @@ pub fn has_ended(liveness: Liveness) -> std::result::Result<(), String> {
 pub fn is_collectable(condition: &Condition) -> std::result::Result<(), String> {
     let agent = &condition.known.agent;
     // It may be on a disk that is away, or moved to where nobody looks.
+    if condition.is_cut_off {
+        return Err("it has no `.git` file; `worktree-spawn repair` restores that".into());
+    }
     if condition.known.worktree.is_lost {
         let way = format!("if you deleted it: `worktree-spawn remove {}`", agent.id);
         return Err(format!("it is not there; {way}"));
@@ -274,6 +282,7 @@ mod tests {
             nested: vec![],
             seats: vec![],
             is_deleted: false,
+            is_cut_off: false,
             mounts: vec![],
         }
     }

@@ -116,6 +116,39 @@ fn a_moved_repository_with_a_killed_spawn_is_repaired() {
 }
 
 #[test]
+fn a_worktree_that_has_lost_its_git_file_gets_it_again() {
+    let w = World::new();
+    let app = app(&w);
+    let x = subtree(&app, &["x"]);
+    x.write("work", "mine\n");
+    let dot_git = x.read(".git");
+    std::fs::remove_file(x.path.join(".git")).unwrap();
+    for args in [&["remove", "x"][..], &["remove", "x", "--force"]] {
+        app.spawn(args).exit(1).err_has("has no `.git` file").err_has("worktree-spawn repair");
+    }
+    app.spawn(&["doctor"]).exit(1).out_has("has lost its `.git` file");
+    app.spawn(&["repair"]).exit(0).out_has("reconnected ");
+    assert_eq!((x.read(".git"), x.git(&["status", "--porcelain"])), (dot_git, "?? work\n".into()));
+    // A record that an agent has led to a directory of a person's gives that directory none.
+    let yours = w.home("yours");
+    std::fs::create_dir(&yours).unwrap();
+    let record = app.path.join(".git/worktrees/x/gitdir");
+    let gitdir = std::fs::read_to_string(&record).unwrap();
+    write(&record, &format!("{}/.git\n", yours.display()));
+    app.spawn(&["repair"]).exit(0).out_has("if the directory is that worktree: ");
+    assert!(!yours.join(".git").exists());
+    write(&record, &gitdir);
+    // A repository in the place of the file is named, with a way out.
+    x.sh("rm .git && git init -q .").exit(0);
+    app.spawn(&["doctor"]).exit(1).out_has(".git does not lead to ").out_has("`mv ");
+    let refused = app.spawn(&["remove", "x", "--force"]).exit(4).stderr;
+    let way = refused.split('`').nth(1).unwrap().to_owned();
+    app.sh(&way).exit(0);
+    app.spawn(&["doctor"]).exit(0).any_out();
+    app.spawn(&["remove", "x", "--force"]).exit(0).any_err().out_has("refs/shopfloor/trash/main.x/");
+}
+
+#[test]
 fn the_configuration_of_an_agent_is_restored() {
     let w = World::new();
     let app = app(&w);
