@@ -62,9 +62,15 @@ impl TeardownRecord {
 }
 
 impl Stored {
+    /// Held while the set-up of its worktree runs, also if that goes meanwhile.
+    pub fn setup_lock(&self) -> PathBuf {
+        self.file.with_extension("setup")
+    }
+
     /// Writes it, or removes its file if nothing is left to do.
     pub fn save(&self) -> Result<()> {
         if self.record.steps.is_empty() {
+            fs::remove(&self.setup_lock())?;
             return fs::remove(&self.file);
         }
         let text = serde_json::to_vec_pretty(&self.record)
@@ -117,12 +123,12 @@ impl Teardowns {
     }
 
     /// Keeps the record of a living worktree. Nothing that was to be run before is forgotten; where the set-up did not run
-    /// again (`is_old`), a known record stays as it is.
-    pub fn keep(&self, record: TeardownRecord, is_old: bool) -> Result<()> {
+    /// again (`is_old`), a known record stays as it is. Returns the lock of its set-up, unless another one runs.
+    pub fn keep(&self, record: TeardownRecord, is_old: bool) -> Result<Option<Lock>> {
         let _lock = self.lock(&record.common_dir)?;
         let same = |known: &Stored| (&known.record.git_dir, &known.record.dir_id) == (&record.git_dir, &record.dir_id);
-        match self.load(&record.common_dir)?.into_iter().find(same) {
-            Some(_) if is_old => Ok(()),
+        let stored = match self.load(&record.common_dir)?.into_iter().find(same) {
+            Some(known) if is_old => known,
             Some(mut known) => {
                 let is_known = |step: &Step| known.record.steps.iter().any(|old| old.command == step.command);
                 let new: Vec<Step> = record.steps.into_iter().filter(|step| !is_known(step)).collect();
@@ -131,11 +137,16 @@ impl Teardowns {
                 known.record.ports.extend(record.ports);
                 known.record.env.extend(record.env);
                 (known.record.path, known.record.branch) = (record.path, record.branch);
-                known.save()
+                known.save()?;
+                known
             }
             None => {
-                Stored { file: self.dir.join(format!("{}.json", &Digest::random().to_string()[..16])), record }.save()
+                let file = self.dir.join(format!("{}.json", &Digest::random().to_string()[..16]));
+                let stored = Stored { file, record };
+                stored.save()?;
+                stored
             }
-        }
+        };
+        Lock::try_take(&stored.setup_lock())
     }
 }

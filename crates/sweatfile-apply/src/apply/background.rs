@@ -117,9 +117,21 @@ fn is_own(worktree: &OpenWorktree, pid: i32) -> bool {
     processes::variable(pid, WORKTREE).is_some_and(|value| value == worktree.path.as_os_str().as_encoded_bytes())
 }
 
-/// Ends those processes that set-up started, that still work in this worktree and that are meant. Returns them in words.
+/// Tells that a set-up holds its lock.
+pub fn still_runs(worktree: &OpenWorktree) -> Failure {
+    Failure::new(Exit::Busy, "busy", format!("the set-up of {} still runs", worktree.path.display()))
+        .hint("wait for it to end and run the same command again")
+}
+
+/// Ends those processes that set-up started, that still work in this worktree and that are meant, and waits for a set-up that
+/// runs. Returns them in words.
 pub fn end_all(worktree: &OpenWorktree, is_meant: impl Fn(i32) -> bool) -> Result<Vec<String>> {
     let reaped = processes::reap(&worktree.env, &worktree.path, |pid| is_own(worktree, pid) && is_meant(pid));
+    let setup_lock = layout::setup_lock(&worktree.repo);
+    if setup_lock.exists() {
+        let taken = Lock::take(&setup_lock);
+        taken.map_err(|failure| if failure.exit == Exit::Busy { still_runs(worktree) } else { failure })?;
+    }
     for (key, run) in Record::load(worktree)?.steps {
         if Lock::is_held(&layout::step_lock(&worktree.repo, &key))? {
             let failure =

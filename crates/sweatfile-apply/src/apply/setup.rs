@@ -24,10 +24,16 @@ use crate::setup_step::{REPO_ROOT, STEP, WORKTREE};
 use crate::worktree::OpenWorktree;
 
 /// Runs the setup commands, with output and progress on stderr. The worktree's lock is not held: a command may take
-/// long, and may call this tool.
-pub fn setup(ui: &Ui, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Report) -> Result<()> {
+/// long, and may call this tool. `record` records the teardown.
+pub fn setup(
+    ui: &Ui,
+    worktree: &OpenWorktree,
+    plan: &SetupPlan,
+    record: impl FnOnce(&mut Vec<String>) -> Result<Option<Lock>>,
+    report: &mut Report,
+) -> Result<()> {
     if matches!(plan.run, SetupRun::Finished | SetupRun::LeftOut | SetupRun::Held) {
-        return Ok(());
+        return record(&mut report.warnings).map(drop);
     }
     // What does not run stays skipped.
     let created = report.setup.iter_mut().filter(|line| line.action == ItemAction::Created);
@@ -42,6 +48,8 @@ pub fn setup(ui: &Ui, worktree: &OpenWorktree, plan: &SetupPlan, report: &mut Re
         }
         None => Lock::take(&lock_path)?,
     };
+    // Before the first command that may start something. Nothing is torn down until the last one has ended.
+    let _teardown = record(&mut report.warnings)?;
     // A run that was killed may have left its output file.
     fs::sweep_temporaries(&layout::setup_output(&worktree.repo))?;
     // Another run may have done it while this one waited.

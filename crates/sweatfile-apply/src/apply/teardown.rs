@@ -11,12 +11,14 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
+use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::applied::Record;
+use crate::apply::background;
 use crate::facts::Facts;
 use crate::failure;
 use crate::layer::{FILE, LayerName, MergedLayers};
@@ -53,18 +55,26 @@ impl TornDown {
     }
 }
 
-/// Records what is to be run when this worktree goes. Returns why that cannot be, if so.
-pub fn record(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts, plan: &Plan) -> Result<Option<String>> {
+/// Records what is to be run when this worktree goes, and warns if that cannot be. As long as the lock is held, it is not run.
+pub fn record(
+    worktree: &OpenWorktree,
+    merged: &MergedLayers,
+    facts: &Facts,
+    plan: &Plan,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Lock>> {
     let (repo, setup) = (&worktree.repo, &plan.setup);
     let is_set_up = setup.steps.is_empty() || !matches!(setup.run, SetupRun::LeftOut | SetupRun::Held);
     if merged.teardown.is_empty() || !is_set_up {
         return Ok(None);
     }
     let Some(teardowns) = Teardowns::of(&worktree.env) else {
-        return Ok(Some("its teardown is not recorded: neither XDG_STATE_HOME nor HOME is set".into()));
+        warnings.push("its teardown is not recorded: neither XDG_STATE_HOME nor HOME is set".into());
+        return Ok(None);
     };
     if [&worktree.path, &repo.git_dir, &repo.home.common_dir].iter().any(|path| path.to_str().is_none()) {
-        return Ok(Some("its teardown is not recorded: its path is not UTF-8".into()));
+        warnings.push("its teardown is not recorded: its path is not UTF-8".into());
+        return Ok(None);
     }
     let digest = plan.layers.get(&LayerName::Repo).copied();
     let steps = merged.teardown.iter().enumerate().map(|(index, line)| Step {
@@ -84,8 +94,7 @@ pub fn record(worktree: &OpenWorktree, merged: &MergedLayers, facts: &Facts, pla
         steps: steps.collect(),
         ..TeardownRecord::default()
     };
-    teardowns.keep(record, setup.run == SetupRun::Finished && !setup.steps.is_empty())?;
-    Ok(None)
+    teardowns.keep(record, setup.run == SetupRun::Finished && !setup.steps.is_empty())
 }
 
 /// Runs what is recorded for this worktree, in it; nothing while files that the commands use are `held`: an agent may have
@@ -104,6 +113,9 @@ pub fn of_worktree(
     let held = held(&known.record.steps)?;
     let _lock = if ui.is_dry() { None } else { Some(teardowns.lock(common_dir)?) };
     if let Some(mut stored) = find()? {
+        if !ui.is_dry() && Lock::is_held(&stored.setup_lock())? {
+            return Err(background::still_runs(worktree));
+        }
         let others = match held.first() {
             Some(file) => Some(format!("nobody has approved {file}, which it uses")),
             None => {
@@ -154,7 +166,8 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
         }
         // An agent can take away git's record of a worktree in which another one works.
         let is_there = || stored.record.path.is_dir().then(|| "its directory is still there".to_owned());
-        let others = belongs_to_others(&stored.record, &living, true).or_else(is_there);
+        let is_set_up = Lock::is_held(&stored.setup_lock())?.then(|| "its set-up still runs".to_owned());
+        let others = is_set_up.or_else(|| belongs_to_others(&stored.record, &living, true)).or_else(is_there);
         let name = stored.record.path.file_name().unwrap_or_default().to_owned();
         let place = teardowns.dir.join("in").join(stored.record.dir_id.replace('@', "-"));
         let dir = place.join(name);

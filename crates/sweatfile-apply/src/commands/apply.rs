@@ -138,15 +138,8 @@ pub fn set_up(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, options: &App
     if failure.is_some() {
         report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
     } else {
-        // Before the first command that may start something.
-        let recorded = apply::teardown::record(worktree, &merged, &facts, &plan);
-        failure = match recorded {
-            Ok(warning) => {
-                report.warnings.extend(warning);
-                apply::setup(ui, worktree, &plan.setup, &mut report).err()
-            }
-            Err(failure) => Some(failure),
-        };
+        let record = |warnings: &mut Vec<String>| apply::teardown::record(worktree, &merged, &facts, &plan, warnings);
+        failure = apply::setup(ui, worktree, &plan.setup, record, &mut report).err();
     }
     Ok(Applied { report, failure, unapproved })
 }

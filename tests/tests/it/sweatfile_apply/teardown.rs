@@ -1,5 +1,7 @@
 //! Teardown: what a set-up started is undone when its worktree goes, each command once.
 
+use std::process::{Child, Stdio};
+
 use crate::support::world::{Repo, World, text, wait_for};
 
 /// A repository whose worktrees start something by a stand-in for docker, which writes down where it was called, for which
@@ -271,4 +273,45 @@ fn an_areas_teardown_uses_no_file_of_a_branch_that_nobody_has_read() {
     wt.apply(&["remove"]).exit(0).any_err().out_has("nobody has approved down.sh");
     assert!(!w.at(w.home("")).has("evil"));
     wt.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+}
+
+#[test]
+fn nothing_is_torn_down_while_its_set_up_runs() {
+    let w = World::new();
+    w.area("setup = [\"touch ~/begun; read x < ~/gate; touch ~/up\"]\nteardown = [\"rm -f ~/up; touch ~/down\"]\n");
+    let (app, home) = (w.app(), w.at(w.home("")));
+    app.run("mkfifo", &[w.home("gate").to_str().unwrap()]).exit(0);
+    let start = |at: &Repo<'_>, args: &[&str]| -> Child {
+        let mut command = w.command(w.path("bin/sweatfile-apply"));
+        command.args(args).current_dir(&at.path).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let begin = |at: &Repo<'_>| {
+        let child = start(at, &[]);
+        wait_for(|| home.has("begun"));
+        std::fs::remove_file(w.home("begun")).unwrap();
+        child
+    };
+    let open = || drop(home.sh("echo > gate").exit(0));
+    let one = app.worktree("one");
+    let (mut set_up, mut remove) = (begin(&one), start(&one, &["remove"]));
+    open();
+    assert!(set_up.wait().unwrap().success() && remove.wait().unwrap().success());
+    assert!(home.has("down") && !home.has("up"));
+    // Also if the worktree goes meanwhile.
+    let two = app.worktree("two");
+    let mut set_up = begin(&two);
+    std::fs::remove_dir_all(&two.path).unwrap();
+    app.git(&["worktree", "prune"]);
+    app.apply(&["sweep"]).exit(1).out_has("its set-up still runs");
+    open();
+    set_up.wait().unwrap();
+    assert!(home.has("up"));
+    app.apply(&["sweep"]).exit(0).any_err().out_has("ran");
+    assert!(!home.has("up"));
+    // The hook ends it first.
+    let three = app.worktree("three");
+    let mut set_up = begin(&three);
+    three.apply(&["hook", "run", "pre-remove", "."]).exit(0).any_out().err_has("ended");
+    assert!(!set_up.wait().unwrap().success() && !home.has("up"));
 }
