@@ -159,6 +159,9 @@ pub struct Worker {
     /// What its sessions cost, as far as their files tell.
     #[serde(default, skip_serializing_if = "Spent::is_empty")]
     pub spent: Spent,
+    /// The last task that has landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed_prompt: Option<String>,
     /// None for a worker in the root's clone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<Adopted>,

@@ -282,6 +282,7 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
     let goes_on = |worker: &Value| {
         let is_done = ["needs_review", "rejected"].iter().any(|done| worker["task"] == *done);
         let is_its = args.agent.as_ref().is_none_or(|agent| worker["agent"] == **agent);
+        let is_done = is_done || task.is_some_and(|task| has_landed(worker, task));
         is_its && !is_done && (worker["prompt"].is_null() || worker["prompt"].as_str() == task.map(str::trim))
     };
     if !there()?.is_some_and(|worker| task.is_some() && goes_on(&worker)) {
@@ -344,9 +345,16 @@ fn task(ui: &Ui, env: &Env, args: &Args) -> Result<Option<String>> {
 fn began(env: &Env, name: &str, task: &str) -> Result<bool> {
     let rows = here(env)?;
     let [row] = &named(&rows, name)[..] else { return Ok(false) };
+    let has_landed = worker_at(env, Path::new(&row.worktree))?.is_some_and(|worker| has_landed(&worker, task));
     let kept = fs::read_no_follow(&Path::new(&row.worktree).join(".shopfloor/task.md"))?.unwrap_or_default();
-    Ok(String::from_utf8_lossy(&kept).trim() == task.trim()
+    Ok(!has_landed
+        && String::from_utf8_lossy(&kept).trim() == task.trim()
         && !["needs_review", "rejected"].iter().any(|done| row.task.as_deref() == Some(done)))
+}
+
+/// Whether the worker's last task was this one, and its work has landed.
+fn has_landed(worker: &Value, task: &str) -> bool {
+    worker["landed_prompt"].as_str().is_some_and(|landed| landed.trim() == task.trim())
 }
 
 /// Makes the worktree, an agent of it, starts its program and gives it its task. What is done already stays.

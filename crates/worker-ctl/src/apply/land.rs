@@ -252,8 +252,9 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
     }
     ctx.update(|state| {
         state.note_landed(name);
-        let adopted = state.workers.get_mut(name).and_then(|worker| worker.adopted.as_mut());
-        if let Some(adopted) = adopted {
+        let Some(now) = state.workers.get_mut(name) else { return Ok(()) };
+        now.landed_prompt.clone_from(&worker.work.prompt);
+        if let Some(adopted) = &mut now.adopted {
             if is_shared { landed } else { at }.clone_into(&mut adopted.began);
             adopted.landed = is_shared.then(|| LandedTip { tip: landed.to_owned(), commit: at.to_owned() });
         }

@@ -435,6 +435,7 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "worktree_path": worktree_path,
         "worktree": worktree_path,
         "prompt": work.prompt,
+        "landed_prompt": worker.landed_prompt,
         "queued": worker.queued_id(),
         "commit_sha": work.commit_sha,
         "commit": work.commit_sha,

@@ -290,6 +290,9 @@ fn an_agent_goes_from_a_task_to_a_landed_change_in_three_commands() {
     assert!(!seen.stderr.contains("not reviewed"), "{seen}");
     app.shopfloor(&["land", "x"]).exit(0).any_out();
     assert_eq!(app.read("f"), "one\n");
+    // The same command again does not do what has landed a second time.
+    new("x", &[]).exit(1).any_out().err_has("already exists");
+    assert_eq!(prompts(&log).len(), 1);
     // It asks, unless that is taken back.
     assert!(w.at(w.home("workers")).read("config.toml").contains("skip_permissions = false"));
     new("y", &["--yolo", "--json"]).exit(0).any_err().out_has("\"id\":\"main.y\"");
