@@ -8,7 +8,7 @@ use toml_edit::{Document, Item};
 
 use crate::env_variable;
 use crate::setup_step::SetupStep;
-use crate::sweatfile::{Body, FileEntry, NEWER, Sweatfile, key_of, parse};
+use crate::sweatfile::{Body, FileEntry, NEWER, Sweatfile, TOP, key_of, parse};
 
 /// A sweatfile of ours, and as lines of comments what has no place in one.
 pub struct Converted {
@@ -20,14 +20,13 @@ pub struct Converted {
 pub fn convert(text: &str) -> Option<Converted> {
     let document = Document::parse(text).ok()?;
     let mut converted = Converted { sweatfile: parse(text.as_bytes()).sweatfile, rest: Vec::new() };
-    let foreign: Vec<(&str, &Item)> = document.iter().filter(|(key, _)| NEWER.contains(key)).collect();
-    for (top, item) in &foreign {
+    for (top, item) in document.iter().filter(|(key, _)| !TOP.contains(key)) {
         let Some(table) = item.as_table_like() else {
             converted.leave(top, item);
             continue;
         };
         for (key, item) in table.iter() {
-            let is_taken = match (*top, key) {
+            let is_taken = match (top, key) {
                 ("hooks", "create") => converted.take_commands(item),
                 ("direnv", "dotenv") => converted.take_variables(item),
                 ("direnv", "envrc") => converted.take_envrc(item),
@@ -41,7 +40,7 @@ pub fn convert(text: &str) -> Option<Converted> {
             }
         }
     }
-    (!foreign.is_empty()).then_some(converted)
+    document.iter().any(|(key, _)| NEWER.contains(&key)).then_some(converted)
 }
 
 impl Sweatfile {
@@ -117,6 +116,9 @@ impl Converted {
     }
 
     fn leave(&mut self, key: &str, item: &Item) {
+        if let Some(table) = item.as_table() {
+            return table.iter().for_each(|(inner, item)| self.leave(&format!("{key}.{inner}"), item));
+        }
         let text = item.to_string();
         let mut lines = text.trim().lines();
         self.rest.push(format!("{key} = {}", lines.next().unwrap_or_default()));

@@ -63,7 +63,8 @@ pub struct ParsedSweatfile {
     pub warnings: Vec<Remark>,
 }
 
-const TOP: [&str; 7] = ["git_excludes", "env", "files", "caches", "setup", "teardown", "template"];
+/// The keys at the top of ours.
+pub const TOP: [&str; 7] = ["git_excludes", "env", "files", "caches", "setup", "teardown", "template"];
 /// The keys of the newer format, to which the first author of sweatfiles went on.
 pub const NEWER: [&str; 13] = [
     "hooks",

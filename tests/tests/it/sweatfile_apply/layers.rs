@@ -479,7 +479,7 @@ fn the_newer_format_is_named_once_never_run_and_converted() {
     // What inherits inherits still, and what clears clears.
     app.write(
         "clears",
-        "teardown = []\n[env]\nA = \"\"\n[files.x]\nsource = \"\"\n[caches.y]\nfrom = \"\"\n[claude]\nallow = []\n",
+        "odd = 1\nteardown = []\n[env]\nA = \"\"\n[files.x]\nsource = \"\"\n[caches.y]\nfrom = \"\"\n[claude]\nallow = []\n[odd2.x]\nk = 1\n",
     );
     let cleared = app.apply(&["convert", "clears"]).exit(0).any_out().stdout.to_string();
     for line in
@@ -487,6 +487,7 @@ fn the_newer_format_is_named_once_never_run_and_converted() {
     {
         assert!(cleared.contains(line), "{line} in\n{cleared}");
     }
+    assert!(cleared.contains("# odd = 1\n") && cleared.contains("# odd2.x.k = 1\n"), "{cleared}");
     assert!(!cleared.contains("git_excludes") && !cleared.contains("setup"), "{cleared}");
     app.write("wrong", "setup = [1]\n[hooks]\ncreate = \"true\"\n");
     app.apply(&["convert", "wrong"]).exit(0).any_out().err_has("wrong:1:10: `setup` must hold strings only");
