@@ -19,7 +19,7 @@ use crate::commands::worker_commands::{here, require};
 use crate::facts::overview;
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::ask;
-use crate::plan::rows::{POOL, Row};
+use crate::plan::rows::{POOL, Row, rows};
 
 /// Remove agents with their worktrees and branches, once their work has landed
 ///
@@ -117,10 +117,11 @@ fn delete_branch(env: &Env, row: &Row) -> Result<()> {
 
 fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let main = repository::find_near(env)?.main;
-    let rows = here(env)?;
+    let rows = rows(&overview::counted_places(&env.at(&main)?)?);
     // All are looked at before the first is removed.
     let chosen = args.names.iter().map(|name| require(&rows, name)).collect::<Result<Vec<_>>>()?;
     chosen.iter().try_for_each(|row| refuse(row, args.force))?;
+    chosen.iter().filter(|_| !args.force).try_for_each(|row| refuse_unlanded(&env.at(&main)?, row))?;
     require_reaping(ui, env, if args.reap && !common.dry_run { &chosen } else { &[] }, args.yes)?;
     // The shell function leaves a directory that is gone; without it, a shell would be left in one.
     let can_leave = env.var(FUNCTION).is_some();
@@ -224,6 +225,27 @@ fn take_reports(env: &Env, names: &[String], rows: &[Row]) -> Result<()> {
     Ok(())
 }
 
+fn unmerged(name: &str) -> Failure {
+    let hint = "or use `--force`, which keeps it on its branch or under a ref";
+    Failure::new(Exit::No, "unmerged", format!("the work of {name} has not landed"))
+        .hint(format!("land it: `shopfloor land {name}`, {hint}"))
+}
+
+/// Refuses a branch that has commits which the one on which its work lands lacks.
+fn refuse_unlanded(env: &Env, row: &Row) -> Result<()> {
+    if row.ahead.is_none_or(|ahead| ahead == 0) || !["subtree", "root"].contains(&row.kind.as_str()) {
+        return Ok(());
+    }
+    // As other commits it has landed, too: of a worker the count says so, and of others that its branch would go.
+    if row.worker.is_none() {
+        let would = ask(env, &["worktree-spawn", "-n", "remove", &row.id])?;
+        if would.status.code() != 0 || would.records.iter().any(|record| record["deleted_branch"].is_string()) {
+            return Ok(());
+        }
+    }
+    Err(unmerged(&printable(&row.name)))
+}
+
 /// Refuses to remove the main checkout, and work that has not landed.
 fn refuse(row: &Row, is_forced: bool) -> Result<()> {
     let name = printable(&row.name);
@@ -236,10 +258,7 @@ fn refuse(row: &Row, is_forced: bool) -> Result<()> {
         .hint("`shopfloor status` lists what can be"));
     }
     match row.task.as_deref() {
-        Some("needs_review") if !is_forced => {
-            Err(Failure::new(Exit::No, "unmerged", format!("the work of {name} has not landed"))
-                .hint(format!("land it: `shopfloor land {name}`, or use `--force`, which keeps it under a ref")))
-        }
+        Some("needs_review") if !is_forced => Err(unmerged(&name)),
         Some(task) if task != "idle" && !is_forced => {
             Err(Failure::new(Exit::No, "wrong_state", format!("{name} has a task: {task}")).hint(
                 match row.activity.as_deref() {

@@ -48,6 +48,11 @@ pub fn places(env: &Env) -> Result<Overview> {
     read_these(env, &[&["worktree-spawn", "list"], &["worker-ctl", "status"]])
 }
 
+/// The same, and how many commits each branch has that have not landed.
+pub fn counted_places(env: &Env) -> Result<Overview> {
+    read_these(env, &[&["worktree-spawn", "list", "--stat"], &["worker-ctl", "status", "--stat"]])
+}
+
 /// What worker-ctl says of its workers now, in place of what it said before.
 pub fn with_workers(env: &Env, before: Overview) -> Result<Overview> {
     let Overview { workers, floor, problems, .. } = read_these(env, &[&["worker-ctl", "status", "--stat"]])?;

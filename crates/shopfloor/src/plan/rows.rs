@@ -339,9 +339,7 @@ fn cells(row: &Row, here: &str) -> Vec<String> {
 /// What its branch has that has not landed, and what is not committed.
 fn changes(row: &Row) -> String {
     let stat = row.stat.as_ref().filter(|stat| stat["files"] != 0);
-    // Of a worker in a worktree that was there before, worker-ctl compares the content: as another commit it has landed, too.
-    let has_landed = row.kind != POOL && row.task.as_deref() == Some("idle");
-    let is_merged = (row.ahead == Some(0) || has_landed) && stat.is_some() && row.dirty != Some(true);
+    let is_merged = row.ahead == Some(0) && stat.is_some() && row.dirty != Some(true);
     let stat = stat.filter(|_| !is_merged);
     let mut changes: Vec<String> =
         stat.map(|stat| format!("+{} -{}", stat["insertions"], stat["deletions"])).into_iter().collect();

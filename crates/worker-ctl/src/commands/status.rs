@@ -40,7 +40,7 @@ use crate::runner::{NONE, SANDBOX};
 use crate::store::{self, State};
 use crate::up_lock;
 use crate::work_repo::WorkRepo;
-use crate::worker::{Activity, Program, Session, Task, Worker};
+use crate::worker::{Activity, Adopted, Program, Session, Task, Worker};
 use crate::worker_notes::{Fault, Note, few};
 
 /// How often `--watch` reads the state.
@@ -276,8 +276,7 @@ fn answer(ctx: &Context<'_>, seen: &SeenState, counts: bool) -> Result<Value> {
     let row = |worker: &Worker| -> Result<Value> {
         let changes = match &worker.adopted {
             None => distances.as_ref().map(|all| changes(&ctx.clone, worker, all.get(&worker.branch))),
-            // How far its branch is, worktree-spawn tells.
-            Some(_) => counts.then(|| changes(&ctx.of(worker)?.repo, worker, None)),
+            Some(adopted) => counts.then(|| own_changes(&ctx.of(worker)?.repo, worker, adopted)),
         };
         let changes = changes.transpose()?.unwrap_or(json!({}));
         Ok(row(ctx, seen, worker, changes))
@@ -305,6 +304,15 @@ fn changes(repo: &WorkRepo, worker: &Worker, distance: Option<&(u64, u64)>) -> R
     let sum = |column: usize| lines.iter().filter_map(|line| line.get(column)).sum::<u64>();
     let stat = json!({ "files": lines.len(), "insertions": sum(0), "deletions": sum(1) });
     Ok(joined(known, json!({ "stat": stat })))
+}
+
+/// The same of an adopted worktree. How far its branch is, worktree-spawn tells; but nothing is left to land of an idle worker
+/// whose branch is as it was when its work had landed, under whatever commit.
+fn own_changes(repo: &WorkRepo, worker: &Worker, adopted: &Adopted) -> Result<Value> {
+    let changes = changes(repo, worker, None)?;
+    let tip = || repo.commit(&repo.top, &format!("refs/heads/{}", worker.branch));
+    let has_landed = worker.task == Task::Idle && tip()?.as_ref() == Some(&adopted.began);
+    Ok(if has_landed { joined(changes, json!({ "ahead": 0 })) } else { changes })
 }
 
 fn table(ctx: &Context<'_>, seen: &SeenState) -> Vec<String> {

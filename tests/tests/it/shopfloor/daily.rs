@@ -226,7 +226,8 @@ fn a_branch_that_stays_can_be_taken_up_again() {
     child.commit("more", "1\n");
     let base = child.path.parent().unwrap().to_path_buf();
     assert!(base.ends_with("app.worktrees"));
-    let out = app.shopfloor(&["rm", "feat"]).exit(0).any_out();
+    app.shopfloor(&["rm", "feat"]).exit(1).err_has("the work of feat has not landed").err_has("`shopfloor land feat`");
+    let out = app.shopfloor(&["rm", "feat", "--force"]).exit(0).any_out();
     assert!(!base.exists());
     out.err_has("`git merge main.feat` takes them over").err_has("`git branch -D main.feat` gives them up");
     app.shopfloor(&["new", "feat"]).exit(1).err_has("--reuse-branch");
