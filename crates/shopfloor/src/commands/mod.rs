@@ -19,10 +19,11 @@ use clap::builder::PossibleValue;
 use shopfloor_core::args::Common;
 use shopfloor_core::env::{Env, FRONT};
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::slug::slug;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::repository;
+use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::command;
 use crate::setup_log::Record;
 use crate::tool::record_file;
@@ -45,6 +46,13 @@ fn words_for(common: &Common, tool: &str, words: Vec<String>) -> Vec<String> {
     let color = ["--color", color.as_ref().map_or("auto", PossibleValue::get_name)];
     let shared = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag).chain(color);
     std::iter::once(tool).chain(shared).map(str::to_owned).chain(words).collect()
+}
+
+/// Whether the slug of a name is what commands, git or a person call the main checkout. No agent is called so.
+pub fn is_main_name(Repository { git, repo, .. }: &Repository, name: &str) -> Result<bool> {
+    let Some(own) = slug(name) else { return Ok(false) };
+    let branch = git.branch(repo)?.and_then(|branch| slug(&branch));
+    Ok(["main", "root", "head"].contains(&own.as_str()) || branch == Some(own))
 }
 
 /// Whether the repository that we are in is set up.

@@ -17,7 +17,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::commands::new_from_forge::{Prepared, Wanted, prepare};
 use crate::commands::worker_commands::here;
-use crate::commands::{pass_on, words_for};
+use crate::commands::{is_main_name, pass_on, words_for};
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::{Answer, ask, command, usual_agent};
 use crate::plan::rows::named;
@@ -151,8 +151,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         },
     };
     let args = &args;
-    let checked_out = repository.git.branch(&repository.repo)?;
-    if args.name == "main" || checked_out.as_ref() == Some(&args.name) {
+    if is_main_name(&repository, &args.name)? {
         return Err(Failure::usage(format!("`{}` is what the main checkout is called", printable(&args.name)))
             .hint("choose another name, such as `feature-a`"));
     }

@@ -9,6 +9,7 @@ use shopfloor_core::slug::{cut, slug};
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
+use crate::commands::is_main_name;
 use crate::commands::worker_commands::here;
 use crate::facts::repository::Repository;
 use crate::plan::rows::named;
@@ -79,7 +80,8 @@ fn request(
     let (branch, base) = (branch_of(repository, forge, &found)?, format!("refs/heads/{}", found.base));
     let own = git.common(&repo.common_dir)?;
     let ask = |args: &[&str]| Ok(own.cmd(&repo.common_dir).args(args.iter().copied()).capture()?.text());
-    let name = slug(&branch).unwrap_or_else(|| format!("pr-{number}"));
+    let is_mains = is_main_name(repository, &branch)?;
+    let name = slug(&branch).filter(|_| !is_mains).unwrap_or_else(|| format!("pr-{number}"));
     let rows = here(env)?;
     let there = named(&rows, &name);
     let (target, request) = (Some(found.base.clone()), Some(forge.place.to_string()));

@@ -122,7 +122,9 @@ impl Adoptable {
             let end = format!("-{n}");
             format!("{}{end}", &slug[..slug.len().min(LONGEST_NAME - end.len())])
         });
-        let free = std::iter::once(slug.clone()).chain(numbered).find(|name| name != "all" && !is_taken(name));
+        // `all` is everybody, and the others are what commands and git call the main checkout.
+        let is_kept = |name: &String| ["all", "main", "root", "head"].contains(&name.as_str());
+        let free = std::iter::once(slug.clone()).chain(numbered).find(|name| !is_kept(name) && !is_taken(name));
         free.ok_or_else(|| {
             Failure::usage("no name is free").hint("name the worker: `worker-ctl add NAME --worktree PATH`")
         })

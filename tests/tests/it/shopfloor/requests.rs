@@ -78,6 +78,10 @@ fn a_request_becomes_a_worktree_and_is_pushed_again_in_three_commands() {
     commit(&at, "More", &["m.txt"], "m\n");
     app.shopfloor(&["request", "pr-16", "--yes"]).exit(0).any_err().out_has("pull/16");
     assert_eq!(Forge::bare(&w).git(&["rev-parse", "master"]).trim_end(), head(&at));
+    // No agent is called what the main checkout is called.
+    branch(&w, "o", "Root");
+    forge.add(&w, 19, "o", "Root");
+    assert!(app.shopfloor(&["new", "pr:19"]).exit(0).any_err().stdout.ends_with("/pr-19\n"));
     // Another request from a branch of the same name is another one.
     branch(&w, "fork", "topic");
     forge.add(&w, 17, "fork", "topic");

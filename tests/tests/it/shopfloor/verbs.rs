@@ -48,6 +48,10 @@ fn adopt_takes_the_usual_program_and_its_options_anywhere() {
     let agent = |name: &str| floor.status(name)["agent"].clone();
     assert_eq!((agent("one"), agent("two")), ("scripted".into(), "codex".into()));
     app.shopfloor(&["adopt", "--agent", "codex"]).exit(2).err_has("the worktree is missing");
+    // No agent is called what the main checkout is called.
+    app.git(&["worktree", "add", "-q", "-b", "other", "../wts/main"]);
+    app.shopfloor(&["adopt", "../wts/main"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("main-2"), "/branch"), "other");
 }
 
 #[test]
@@ -183,7 +187,7 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
     assert_eq!(adam.shopfloor(&["go"]).exit(0).stdout.trim_end(), app.path.to_str().unwrap());
     // Without a command.
     app.shopfloor(&[]).exit(0).out_has("Commands:").out_has("  send");
-    for name in ["main", "HEAD", "root"] {
+    for name in ["main", "HEAD", "root", "main!", " Main ", "mäin", "ｍａｉｎ"] {
         app.shopfloor(&["new", name, "task"]).exit(2).err_has("choose another name");
     }
 }
