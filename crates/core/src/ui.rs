@@ -38,9 +38,7 @@ pub struct Options {
 
 /// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
 /// it does not know on to worker-ctl.
-const FRONT_WORDS: [(&str, &str); 15] = [
-    // The front door has no such verb.
-    ("worker-ctl host", "worker-ctl host"),
+const FRONT_WORDS: [(&str, &str); 14] = [
     ("worker-ctl nuke --worktree", "shopfloor rm"),
     ("worker-ctl message", "shopfloor send"),
     ("worker-ctl reject", "shopfloor back"),

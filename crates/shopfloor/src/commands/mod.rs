@@ -61,12 +61,15 @@ pub fn is_set_up(env: &Env) -> Result<bool> {
     Ok(!Record::load(&record_file(&found.repo.common_dir))?.steps.is_empty())
 }
 
-/// The commands of worker-ctl that have no other name here.
-pub const PASSED_ON: [&str; 10] =
-    ["rebase", "reset", "events", "patrol", "config", "init", "deinit", "root", "add", "nuke"];
+/// The commands of worker-ctl that have no other name here, but `hook`, which the other tools have, too.
+pub const PASSED_ON: [&str; 17] = [
+    "rebase", "reset", "events", "patrol", "config", "init", "deinit", "root", "add", "nuke", "queue", "check",
+    "clashes", "cost", "comment", "host", "login",
+];
 
-/// The name by which a command that is passed on was typed.
+/// The name by which a command that is passed on was typed, which is no value of an option.
 pub fn as_typed(env: &Env) -> &str {
-    let words = || env.args.iter().skip(1).filter_map(|word| word.to_str());
-    words().find(|word| PASSED_ON.contains(word)).unwrap_or(PASSED_ON[0])
+    let words: Vec<&str> = env.args.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+    let is_typed = |pair: &&[&str]| !["-C", "--color"].contains(&pair[0]) && PASSED_ON.contains(&pair[1]);
+    words.windows(2).find(is_typed).map_or(PASSED_ON[0], |pair| pair[1])
 }

@@ -185,6 +185,14 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
     let adam = w.at(w.home("workers/.worktrees/adam"));
     adam.shopfloor(&["status"]).exit(0).out_has("feat");
     assert_eq!(adam.shopfloor(&["go"]).exit(0).stdout.trim_end(), app.path.to_str().unwrap());
+    // What only worker-ctl has is its own.
+    std::fs::create_dir(app.path.join("host")).unwrap();
+    for words in [&["queue"][..], &["cost", "--json"], &["clashes"], &["host", "list"], &["-C", "host", "queue"]] {
+        let own = app.run("worker-ctl", words).any_status().any_err();
+        let passed_on = app.shopfloor(words).any_status().any_err();
+        assert_eq!((*passed_on.status, passed_on.stdout.clone()), (*own.status, own.stdout.clone()), "{words:?}");
+    }
+    app.shopfloor(&["check", "adam"]).any_status().any_out().err_has("shopfloor: ");
     // Without a command.
     app.shopfloor(&[]).exit(0).out_has("Commands:").out_has("  send");
     for name in ["main", "HEAD", "root", "main!", " Main ", "mäin", "ｍａｉｎ"] {
