@@ -38,7 +38,10 @@ pub struct Options {
 
 /// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
 /// it does not know on to worker-ctl.
-const FRONT_WORDS: [(&str, &str); 14] = [
+const FRONT_WORDS: [(&str, &str); 16] = [
+    // The front door has no such options.
+    ("or name the prefix: `worktree-spawn subtree --base-name main`", "as with `git switch main`"),
+    ("worktree-spawn remove --recursive", "shopfloor rm NAME..."),
     ("worker-ctl nuke --worktree", "shopfloor rm"),
     ("worker-ctl message", "shopfloor send"),
     ("worker-ctl reject", "shopfloor back"),

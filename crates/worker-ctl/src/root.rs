@@ -208,7 +208,7 @@ pub fn require_root(env: &Env, dir: &Path) -> Result<PathBuf> {
     prove(env, dir)?.map_err(|why| {
         failure::NOT_INITIALISED
             .failure(format!("{} is not a root of worker-ctl: {why}", dir.display()))
-            .hint("create a root with `worker-ctl init --source REPOSITORY`, or name one with `--root DIR`")
+            .hint("create a root with `worker-ctl init --source REPOSITORY`, or name one with `WORKER_CTL_ROOT=DIR`")
     })
 }
 
@@ -258,7 +258,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
         return Err(failure::NOT_INITIALISED
             .failure(why)
             .details(other)
-            .hint("create a root with `worker-ctl init`, or name one with `--root DIR`"));
+            .hint("create a root with `worker-ctl init`, or name one with `WORKER_CTL_ROOT=DIR`"));
     };
     let root = real(&root);
     let shown = root.display();
@@ -266,7 +266,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
         let why = format!("{shown}, the root recorded in the repository {here}, is not a root: {why}");
         failure::NOT_INITIALISED
             .failure(why)
-            .hint("restore it, name another root with `--root DIR`, or create one with `worker-ctl init`")
+            .hint("restore it, name another root with `WORKER_CTL_ROOT=DIR`, or create one with `worker-ctl init`")
     })?;
     let (own, all) = (real(&repo.home.common_dir), known_dirs::roots(env)?);
     let common = all.get(&root).cloned().unwrap_or_else(|| common_of(env, &source));
@@ -274,7 +274,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     if common.is_dir() && real(&common) != own {
         let source = source.display();
         let why = format!("{shown}, the root recorded in the repository {here}, is the root of {source}");
-        let hint = "create a root for this repository with `worker-ctl init --target DIR`, or name that root with `--root DIR`";
+        let hint = "create a root for this repository with `worker-ctl init --target DIR`, or name that root with `WORKER_CTL_ROOT=DIR`";
         return Err(failure::NOT_INITIALISED.failure(why).hint(hint));
     }
     match all.contains_key(&root) || all.values().any(|common| real(common) == own) {

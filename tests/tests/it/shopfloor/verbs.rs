@@ -201,6 +201,19 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
 }
 
 #[test]
+fn hints_name_what_the_front_door_has() {
+    let w = World::new();
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
+    let app = w.app();
+    app.shopfloor(&["wait"]).exit(2).err_has("`WORKER_CTL_ROOT=DIR`");
+    let a = w.at(app.shopfloor(&["new", "a"]).exit(0).any_err().stdout.trim_end());
+    a.spawn(&["subtree", "b", "--base-dir", "inside"]).exit(0).any_out().any_err();
+    app.shopfloor(&["rm", "a"]).exit(1).err_has("`shopfloor rm NAME...`");
+    app.git(&["checkout", "-q", "--detach"]);
+    app.shopfloor(&["new", "c"]).exit(2).err_has("switch to a branch first, as with `git switch main`");
+}
+
+#[test]
 fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     let w = World::new();
     let (floor, _) = origins(&w);
