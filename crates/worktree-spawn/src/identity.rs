@@ -61,6 +61,9 @@ pub struct Agent {
     /// Which directory the worktree is: a later one at its path, or one with its record, is not this agent's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// The digest of the task that a seat was made with: another text in its file is somebody else's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
 }
 
 impl Agent {
@@ -83,6 +86,7 @@ impl Agent {
             created: created.to_string(),
             target: None,
             directory: None,
+            task: None,
         }
     }
 

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::errors::ParseError;
 use serde_json::Value;
 use shopfloor_core::agents::{GEMINI_PROJECT, SettingsForm};
 use shopfloor_core::env::Env;
@@ -78,13 +79,44 @@ impl WorktreeFiles {
         };
         let text = String::from_utf8(text).map_err(|_| wrong("not UTF-8".into()))?;
         let text = if text.trim().is_empty() { "{}\n" } else { &text };
-        let options = ParseOptions { allow_comments: true, allow_trailing_commas: true, ..ParseOptions::default() };
-        let parsed = CstRootNode::parse(text, &options)
-            .map_err(|e| wrong(format!("{}: {}", Position::of(text, e.range().start), e.kind())))?;
+        let parsed =
+            parse(text).map_err(|e| wrong(format!("{}: {}", Position::of(text, e.range().start), e.kind())))?;
         let merged = parsed.object_value().and_then(|object| edit(&object));
         merged.ok_or_else(|| wrong("it has a value of another kind where ours belongs".into()))?;
         self.write(path, parsed.to_string().as_bytes(), None)
     }
+
+    /// Takes ours out of a JSON file, and removes the file if that was all. What cannot be understood stays.
+    fn take_back(&self, path: &str, edit: impl Fn(&CstObject)) -> Result<()> {
+        let target = rel(path)?;
+        let text = self.root.read(&target).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+        let Some(text) = text else { return Ok(()) };
+        let Ok(parsed) = parse(&text) else { return Ok(()) };
+        parsed.object_value().iter().for_each(edit);
+        let left = parsed.to_string();
+        if left.split_whitespace().collect::<String>() == "{}" {
+            let was = Content::File(Digest::of(text.as_bytes()));
+            return self.staging.remove(&self.root, &target, &was).map(drop);
+        }
+        self.write(path, left.as_bytes(), None)
+    }
+
+    /// Refuses to make a seat whose task file is there with another text, or is none (exit 1).
+    fn require_own_task(&self, path: &str, task: &[u8]) -> Result<()> {
+        let target = rel(path)?;
+        match self.root.look(&target)? {
+            Found::Missing | Found::Blocked(_) => Ok(()),
+            Found::File(_) if self.root.read_whole(&target)?.is_some_and(|(text, _)| text == task) => Ok(()),
+            _ => Err(failure::EXISTS
+                .failure(format!("{} is there already, and is not this task", self.root.join(&target).display()))
+                .hint("move it away, or choose another name for the agent")),
+        }
+    }
+}
+
+fn parse(text: &str) -> std::result::Result<CstRootNode, ParseError> {
+    let options = ParseOptions { allow_comments: true, allow_trailing_commas: true, ..ParseOptions::default() };
+    CstRootNode::parse(text, &options)
 }
 
 /// A worktree's directory. That of a linked one is the one that git's record leads to.
@@ -176,6 +208,8 @@ pub fn seat(env: &Env, seated: &KnownAgent, task: Option<&[u8]>) -> Result<PathB
     files.create(IGNORE_FILE, IGNORE.as_bytes(), None)?;
     let dir = seat_dir(&agent.slug);
     refuse_tracked(env, worktree, &[&dir])?;
+    let task_file = format!("{dir}/task.md");
+    task.map_or(Ok(()), |task| files.require_own_task(&task_file, task))?;
     let settings = format!("{dir}/settings.json");
     let form = settings_form(agent.agent.as_deref());
     let mcp = match form {
@@ -184,8 +218,10 @@ pub fn seat(env: &Env, seated: &KnownAgent, task: Option<&[u8]>) -> Result<PathB
     };
     files.merge(&settings, |object| add_turn_hooks(object, env, agent, form))?;
     files.merge(&mcp, |object| add_server(object, env, &agent.id, form))?;
-    if let Some(task) = task {
-        files.write(&format!("{dir}/task.md"), task, Some(fs::PRIVATE))?;
+    if let Some(task) = task
+        && !files.create(&task_file, task, Some(fs::PRIVATE))?
+    {
+        files.require_own_task(&task_file, task)?;
     }
     Ok(worktree.path.join(mcp))
 }
@@ -228,20 +264,61 @@ fn add_hook(hooks: &CstObject, event: &str, command: &str) -> Option<()> {
     Some(())
 }
 
-/// Deletes the files of a seat, and its directory if nothing else is in it.
-pub fn unseat(known: &KnownAgent) -> Result<()> {
-    if known.agent.kind == AgentKind::Worker {
-        let dir = rel(&seat_dir(&known.agent.slug))?;
-        let root = open_root(&known.worktree)?;
-        if matches!(root.look(&dir)?, Found::Dir) {
-            for name in ["settings.json", "mcp.json", "task.md"] {
-                let file = rel(&format!("{dir}/{name}"))?;
-                if matches!(root.look(&file)?, Found::File(_)) {
-                    root.remove_tree(&file)?;
+/// Takes out what [`add_turn_hooks`] and [`add_server`] have added for this agent.
+fn take_ours_out(object: &CstObject, id: &str) {
+    let end = format!(" hook worker-exit --as {}", word(id));
+    let is_ours = |hook: &CstNode| {
+        let hook = hook.to_serde_value().unwrap_or_default();
+        hook.get("command").and_then(Value::as_str).is_some_and(|command| command.ends_with(&end))
+    };
+    if let Some(events) = object.object_value("hooks") {
+        for event in events.properties() {
+            let Some(list) = event.array_value() else { continue };
+            for entry in list.elements() {
+                let hooks = entry.as_object().and_then(|entry| entry.array_value("hooks"));
+                let ours: Vec<CstNode> = hooks.iter().flat_map(|hooks| hooks.elements()).filter(is_ours).collect();
+                let is_all = hooks.is_some_and(|hooks| hooks.elements().len() == ours.len()) && !ours.is_empty();
+                ours.into_iter().for_each(CstNode::remove);
+                if is_all {
+                    entry.remove();
                 }
             }
-            root.remove_empty_dir(&dir)?;
+            if list.elements().is_empty() {
+                event.remove();
+            }
+        }
+        if events.properties().is_empty() {
+            object.get("hooks").into_iter().for_each(CstObjectProp::remove);
         }
     }
-    Ok(())
+    if let Some(servers) = object.object_value("mcpServers") {
+        let ours = servers.get(SERVER).filter(|server| {
+            let server = server.value().and_then(|server| server.to_serde_value()).unwrap_or_default();
+            server.get("args") == Some(&serde_json::json!(["mcp", "--as", id]))
+        });
+        ours.into_iter().for_each(CstObjectProp::remove);
+        if servers.properties().is_empty() {
+            object.get("mcpServers").into_iter().for_each(CstObjectProp::remove);
+        }
+    }
+}
+
+/// Takes back what was written for a seat, and removes its directory if nothing else is in it.
+pub fn unseat(known: &KnownAgent) -> Result<()> {
+    let agent = &known.agent;
+    let dir = seat_dir(&agent.slug);
+    let files = WorktreeFiles::open(&known.worktree)?;
+    if agent.kind != AgentKind::Worker || !matches!(files.root.look(&rel(&dir)?)?, Found::Dir) {
+        return Ok(());
+    }
+    for name in ["settings.json", "mcp.json"] {
+        files.take_back(&format!("{dir}/{name}"), |object| take_ours_out(object, &agent.id))?;
+    }
+    let task = rel(&format!("{dir}/task.md"))?;
+    let text = files.root.read_whole(&task)?.map(|(text, _)| Digest::of(&text));
+    // A record of an earlier version has no digest; then the task stays.
+    if let Some(text) = text.filter(|text| agent.task.as_ref() == Some(&text.to_string())) {
+        files.staging.remove(&files.root, &task, &Content::File(text))?;
+    }
+    files.root.remove_empty_dir(&rel(&dir)?).map(drop)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::proc;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -72,6 +73,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     let mut agent = parent.agent.child(AgentKind::Worker, &id, &slug, &args.name, env.now);
     agent.role = Some("worker".into());
     agent.agent = Some(settings.agent.clone());
+    agent.task = task.as_deref().map(|task| Digest::of(task).to_string());
     let seated = KnownAgent::spawned(agent, parent.worktree);
     if ui.is_dry() {
         refuse_existing(place, &seated)?;

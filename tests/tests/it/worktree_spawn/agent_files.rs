@@ -48,6 +48,35 @@ fn existing_settings_are_kept() {
 }
 
 #[test]
+fn what_was_there_before_a_seat_stays_after_it() {
+    let w = World::new();
+    let app = app(&w);
+    let file = |name: &str| format!(".shopfloor/agents/v/{name}");
+    let mine = "{\n  // mine\n  \"model\": \"m\"\n}\n";
+    app.write(&file("settings.json"), mine);
+    app.write(&file("task.md"), "notes\n");
+    let make = || app.spawn(&["worker", "v", "--task", "new"]);
+    make().exit(1).err_has("agents/v/task.md is there already").err_has("move it away");
+    app.sh("cd .shopfloor/agents/v && rm task.md && ln -s /dev/null task.md").exit(0);
+    make().exit(1).err_has("agents/v/task.md is there already");
+    assert!(app.read(&file("settings.json")) == mine && !app.has(&file("mcp.json")));
+    std::fs::remove_file(app.path.join(file("task.md"))).unwrap();
+    make().succeeds();
+    assert!(app.read(&file("settings.json")).contains("worker-exit") && app.has(&file("mcp.json")));
+    app.spawn(&["remove", "root/v"]).succeeds();
+    let left = app.read(&file("settings.json"));
+    assert!(left.contains("// mine") && left.contains("\"m\"") && !left.contains("hook"), "{left}");
+    assert!(!app.has(&file("mcp.json")) && !app.has(&file("task.md")));
+    // A task that was written since is not ours, and nothing else is left.
+    app.spawn(&["worker", "u", "--agent", "gemini", "--task", "t"]).succeeds();
+    app.write(".shopfloor/agents/u/task.md", "mine\n");
+    app.spawn(&["remove", "root/u"]).succeeds();
+    assert_eq!(app.sh("cat .shopfloor/agents/u/*").exit(0).stdout, "mine\n");
+    make().succeeds();
+    app.spawn(&["remove", "root/v"]).succeeds();
+}
+
+#[test]
 fn a_tracked_mcp_configuration_is_not_changed() {
     let w = World::new();
     let app = app(&w);
