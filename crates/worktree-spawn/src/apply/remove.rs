@@ -101,8 +101,8 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         });
     }
     if known.worktree.is_lost {
-        // Only git's record is left. A detached HEAD may be the only reference to its commit.
-        done.trash = trash::keep_head(env, git, place, known)?;
+        // Only git's record is left.
+        done.trash = trash::keep_lost(env, git, place, known)?;
     } else if removal.keeps_trash {
         done.trash = Some(trash::keep(env, git, place, known)?);
     }

@@ -72,14 +72,44 @@ fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
     with_index(&["write-tree"], Vec::new())
 }
 
-/// Keeps the commit of a lost worktree whose HEAD is detached.
-pub fn keep_head(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<Option<String>> {
-    let head = fs::read(&known.worktree.git_dir.join("HEAD"))?.unwrap_or_default();
+/// Keeps what is staged in a worktree that is not there, and the commit of its HEAD if that is detached.
+pub fn keep_lost(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<Option<String>> {
+    let (dir, record) = (&place.common_dir, &known.worktree.git_dir);
+    let common = &git.common(dir)?;
+    let head = fs::read(&record.join("HEAD"))?.unwrap_or_default();
     let head = String::from_utf8_lossy(&head).trim().to_owned();
-    if head.len() < 40 || !head.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Ok(None);
+    let detached = Some(head).filter(|head| head.len() >= 40 && head.bytes().all(|b| b.is_ascii_hexdigit()));
+    let name = known.worktree.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
+    let tip = name.map_or(Ok(detached.clone()), |name| repository::commit(common, dir, &name))?;
+    let of_tip = tip.as_ref().map_or(Ok(None), |tip| repository::commit(common, dir, &format!("{tip}^{{tree}}")))?;
+    let staged = staged_tree(common, dir, record)?.filter(|tree| Some(tree) != of_tip.as_ref());
+    let message = format!("what was staged for {} when it was removed", known.agent.id);
+    let commit = match &staged {
+        Some(tree) => {
+            let mut args = vec![tree.as_str()];
+            args.extend(tip.iter().flat_map(|tip| ["-p", tip.as_str()]));
+            args.extend(["-m", &message]);
+            Some(make_commit(common, dir, &args)?)
+        }
+        None => detached,
+    };
+    commit.map(|commit| keep_commit(env, git, place, known, &commit)).transpose()
+}
+
+/// The tree of what is staged by the index of a worktree that is not there; of an index that git can write no tree of, as
+/// in a conflict, a tree with the index itself.
+fn staged_tree(git: &Git, dir: &Path, record: &Path) -> Result<Option<String>> {
+    let Some(bytes) = fs::read_own(&record.join("index"))? else { return Ok(None) };
+    // git would write through a link in its place.
+    let copy = git.own_index()?;
+    fs::replace(copy.path(), &bytes, Some(fs::PRIVATE))?;
+    let written = git.cmd_alone(dir).var("GIT_INDEX_FILE", copy.path()).arg("write-tree").capture()?;
+    if written.status.success() {
+        return Ok(Some(written.text()));
     }
-    keep_commit(env, git, place, known, &head).map(Some)
+    let blob = git.cmd_alone(dir).args(["hash-object", "-w", "--stdin"]).input(bytes).capture()?;
+    let entry = format!("100644 blob {}\tindex\n", answer("hash-object", &blob)?);
+    answer("mktree", &git.cmd_alone(dir).arg("mktree").input(entry.into_bytes()).capture()?).map(Some)
 }
 
 /// Puts a commit under a new ref.

@@ -1,7 +1,7 @@
 //! Leftovers of a removal: what has to be made deletable, and what could not be deleted.
 
 use crate::support::spawn::{app, branch_named, subtree};
-use crate::support::world::{World, needs_root};
+use crate::support::world::{World, needs_root, write};
 
 #[test]
 fn directories_that_their_owner_protected_are_removed() {
@@ -79,7 +79,10 @@ fn a_worktree_deleted_by_hand_is_cleaned_up_unless_something_would_be_lost() {
     deleted("own", "git commit -q --allow-empty -m own;");
     app.spawn(&["remove", "own"]).succeeds().err_has("the branch main.own stays");
     // Something would be lost.
+    let blob = app.git(&["rev-parse", "HEAD:README.md"]);
+    write(&w.home("conflict"), &format!("100644 {0} 1\tREADME.md\n100644 {0} 2\tREADME.md\n", blob.trim()));
     for (name, before) in [
+        ("conflict", "git update-index --index-info < ~/conflict;"),
         ("staged", "echo 1 > README.md; git add README.md;"),
         ("merging", "git rev-parse HEAD > $(git rev-parse --git-path MERGE_HEAD);"),
         ("loose", "git switch -q --detach; git commit -q --allow-empty -m loose;"),
@@ -93,7 +96,10 @@ fn a_worktree_deleted_by_hand_is_cleaned_up_unless_something_would_be_lost() {
         let doctor = app.spawn(&["doctor"]).exit(1).any_err();
         let fix = if name == "moved" { "was moved to".into() } else { format!("`worktree-spawn remove main.{name}`") };
         doctor.out_has(&fix);
-        app.spawn(&["remove", "--force", &format!("main.{name}")]).exit(0).any_out().any_err();
+        let removed = app.spawn(&["remove", "--force", &format!("main.{name}")]).exit(0).any_out().any_err();
+        if name == "staged" {
+            assert_eq!(app.git(&["show", &format!("{}:README.md", removed.stdout.trim())]), "1\n");
+        }
         assert_eq!(records().trim(), "", "{name}");
     }
 }
