@@ -43,6 +43,9 @@ pub struct Record {
     pub env_pending: BTreeMap<String, String>,
     /// The command list that ran to its end.
     pub setup: Option<Digest>,
+    /// Whether a list runs, or was cut off by a kill.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_begun: bool,
     /// The last run of each step that has a state of its own, by its key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub steps: BTreeMap<String, StepRun>,

@@ -71,12 +71,15 @@ pub fn start(worktree: &OpenWorktree, step: &PlannedStep, vars: &BTreeMap<String
     Ok(())
 }
 
-/// Ends what is left of a step whose process, or whose set-up, was killed: it must not run beside the next one.
-pub fn end_orphans(worktree: &OpenWorktree, key: &str) {
-    let is_its = |pid: &i32| {
-        is_own(worktree, *pid) && processes::variable(*pid, STEP).is_some_and(|value| value == key.as_bytes())
-    };
+/// Ends what is left of a step whose process, or whose set-up, was killed: it must not run beside the next one. Without a key,
+/// what is left of a list.
+pub fn end_orphans(worktree: &OpenWorktree, key: Option<&str>) {
     let all = processes::list(&worktree.env);
+    let ours = processes::ours(&all);
+    let is_its = |pid: &i32| {
+        let step = || processes::variable(*pid, STEP);
+        !ours.contains(pid) && is_own(worktree, *pid) && step().as_deref() == key.map(str::as_bytes)
+    };
     let its = all.iter().filter(|(pid, _)| is_its(pid)).map(|(_, (_, process))| *process).collect();
     processes::reap_these(&worktree.env, its, |_| true);
 }
@@ -132,7 +135,11 @@ pub fn end_all(worktree: &OpenWorktree, is_meant: impl Fn(i32) -> bool) -> Resul
         let taken = Lock::take(&setup_lock);
         taken.map_err(|failure| if failure.exit == Exit::Busy { still_runs(worktree) } else { failure })?;
     }
-    for (key, run) in Record::load(worktree)?.steps {
+    let record = Record::load(worktree)?;
+    if record.is_begun {
+        end_orphans(worktree, None);
+    }
+    for (key, run) in record.steps {
         if Lock::is_held(&layout::step_lock(&worktree.repo, &key))? {
             let failure =
                 Failure::new(Exit::No, "busy", format!("the step `{}` of set-up still runs", printable(&run.name)));

@@ -61,10 +61,27 @@ pub fn setup(
     };
     let is_due = |step: &PlannedStep| step.due.is_some() && !is_done(step);
     let has_list = plan.steps.iter().any(|step| step.state.is_none() && is_due(step));
-    if has_list {
-        // From here on setup counts as unfinished, whatever ran before, so that a failed run starts again.
-        record_setup(worktree, None)?;
+    if !has_list {
+        return run_steps(ui, worktree, plan, (&record, &is_done), report);
     }
+    if record.is_begun {
+        background::end_orphans(worktree, None);
+    }
+    // From here on setup counts as unfinished, whatever ran before, so that a failed run starts again.
+    record_setup(worktree, None, true)?;
+    let ran = run_steps(ui, worktree, plan, (&record, &is_done), report);
+    let recorded = record_setup(worktree, ran.is_ok().then_some(plan.digest), false);
+    ran.and(recorded)
+}
+
+/// Runs those steps that have to run and are not done.
+fn run_steps(
+    ui: &Ui,
+    worktree: &OpenWorktree,
+    plan: &SetupPlan,
+    (record, is_done): (&Record, &dyn Fn(&PlannedStep) -> bool),
+    report: &mut Report,
+) -> Result<()> {
     let (count, env) = (plan.steps.len(), inherited(worktree)?);
     for (index, step) in plan.steps.iter().enumerate().filter(|(_, step)| step.due.is_some()) {
         if is_done(step) {
@@ -73,7 +90,7 @@ pub fn setup(
         }
         let started = Instant::now();
         report.setup[index].action = ItemAction::Failed;
-        let begins = begin_step(worktree, step, &record)?;
+        let begins = begin_step(worktree, step, record)?;
         if begins && step.step.background {
             background::start(worktree, step, &plan.env, &env)?;
         }
@@ -96,7 +113,7 @@ pub fn setup(
         line.action = ItemAction::Created;
         ui.note(format!("[{}/{count}] done in {seconds:.2} s", index + 1));
     }
-    if has_list { record_setup(worktree, Some(plan.digest)) } else { Ok(()) }
+    Ok(())
 }
 
 /// What commands in this worktree inherit.
@@ -107,9 +124,9 @@ fn inherited(worktree: &OpenWorktree) -> Result<Env> {
     Ok(child_env::for_worktree(&worktree.env, &worktree.path, &all))
 }
 
-/// Records the command list that ran to its end, or that none did.
-pub fn record_setup(worktree: &OpenWorktree, setup: Option<Digest>) -> Result<()> {
-    Record::change(worktree, |record| record.setup = setup)
+/// Records the command list that ran to its end, or that none did, and whether one is about to run.
+fn record_setup(worktree: &OpenWorktree, setup: Option<Digest>, is_begun: bool) -> Result<()> {
+    Record::change(worktree, |record| (record.setup, record.is_begun) = (setup, is_begun))
 }
 
 /// Records that a step begins, with its inputs as they are by now: the set-up may have placed them. Returns false, and does
@@ -120,7 +137,7 @@ fn begin_step(worktree: &OpenWorktree, step: &PlannedStep, record: &Record) -> R
         return Ok(false);
     }
     if record.steps.get(key).is_some_and(|run| run.status.is_none()) {
-        background::end_orphans(worktree, key);
+        background::end_orphans(worktree, Some(key));
     }
     let inputs = facts::read_inputs(worktree, &step.step)?;
     let run = StepRun { name: step.step.name().to_owned(), inputs, status: None };

@@ -167,27 +167,28 @@ fn what_a_killed_set_up_leaves_running_is_ended_before_its_step_begins_again() {
     let app = w.app();
     app.run("mkfifo", &[w.home("gate").to_str().unwrap()]).exit(0);
     // Wherever it works by then.
-    app.approved(
-        "setup = [{ run = \"cd /; touch ~/begun; read how < ~/gate; echo $how >> ~/log\", inputs = [\"x\"] }]\n",
-    );
-    let wt = app.worktree("wt");
-    let start = || {
-        let mut command = w.command(w.path("bin/sweatfile-apply"));
-        command.current_dir(&wt.path).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-        let child = command.spawn().unwrap();
-        wait_for(|| w.at(w.home("")).has("begun"));
-        std::fs::remove_file(w.home("begun")).unwrap();
-        child
-    };
-    let mut first = start();
-    first.kill().unwrap();
-    first.wait().unwrap();
-    assert!(!runners(&wt).is_empty());
-    let mut second = start();
-    open_gate(&w, "0");
-    assert!(second.wait().unwrap().success());
-    assert!(runners(&wt).is_empty());
-    assert_eq!(log(&w), ["0"]);
+    let run = "cd /; touch ~/begun; read how < ~/gate; echo $how >> ~/log";
+    for (name, step) in [("step", format!("{{ run = \"{run}\", inputs = [\"x\"] }}")), ("list", format!("\"{run}\""))] {
+        app.approved(&format!("setup = [{step}]\n"));
+        let wt = app.worktree(name);
+        let start = || {
+            let mut command = w.command(w.path("bin/sweatfile-apply"));
+            command.current_dir(&wt.path).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+            let child = command.spawn().unwrap();
+            wait_for(|| w.at(w.home("")).has("begun"));
+            std::fs::remove_file(w.home("begun")).unwrap();
+            child
+        };
+        let mut first = start();
+        first.kill().unwrap();
+        first.wait().unwrap();
+        assert_eq!(runners(&wt).is_empty(), name == "list");
+        let mut second = start();
+        open_gate(&w, "0");
+        assert!(second.wait().unwrap().success());
+        assert!(runners(&wt).is_empty());
+    }
+    assert_eq!(log(&w), ["0", "0"]);
 }
 
 #[test]
