@@ -97,17 +97,17 @@ pub fn of_living(repo: &Repo) -> Result<BTreeSet<u16>> {
     Ok(table.worktrees.values().flat_map(|own| own.values().copied()).collect())
 }
 
-/// Frees the ports of worktrees that are gone. Returns how many.
-pub fn free_gone(repo: &Repo) -> Result<usize> {
+/// Frees the ports of worktrees that are gone. Returns how many; a dry run only counts them.
+pub fn free_gone(repo: &Repo, is_dry: bool) -> Result<usize> {
     if PortTable::load(repo)?.worktrees.is_empty() {
         return Ok(0);
     }
-    let _lock = Lock::take(&layout::ports_lock(repo))?;
+    let _lock = if is_dry { None } else { Some(Lock::take(&layout::ports_lock(repo))?) };
     let mut table = PortTable::load(repo)?;
     let count = |table: &PortTable| table.worktrees.values().map(BTreeMap::len).sum::<usize>();
     let before = count(&table);
     table.keep_living(repo)?;
-    if count(&table) < before {
+    if count(&table) < before && !is_dry {
         table.save(repo)?;
     }
     Ok(before - count(&table))

@@ -12,6 +12,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::teardown::{self, TornDown};
 use crate::commands::doctor;
+use crate::excludes;
 use crate::ports;
 use crate::worktree::OpenWorktree;
 
@@ -37,22 +38,30 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     let done = teardown::sweep(ui, &worktree, (args.strict, args.again))?;
     let (mut freed, mut excludes, mut failure) = (0, Vec::new(), done.failure());
-    if !ui.is_dry() {
-        // What the commands did is told all the same.
-        let mut free = || -> Result<()> {
-            freed = ports::free_gone(&worktree.repo)?;
-            excludes = doctor::release(&worktree.repo, &doctor::unused_excludes(env, &worktree.repo)?)?;
-            finish_removals(ui, &worktree)
+    // What the commands did is told all the same.
+    let mut free = || -> Result<()> {
+        freed = ports::free_gone(&worktree.repo, ui.is_dry())?;
+        let unused = doctor::unused_excludes(env, &worktree.repo)?;
+        excludes = match ui.is_dry() {
+            true => excludes::without(&worktree.repo.read_exclude()?, &unused).1,
+            false => doctor::release(&worktree.repo, &unused)?,
         };
-        failure = free().err().or(failure);
-    }
+        finish_removals(ui, &worktree)
+    };
+    failure = free().err().or(failure);
     if ui.is_json() {
         let answer = json!({ "ran": done.ran, "failed": done.failed, "left": done.left, "ports_freed": freed, "excludes": excludes });
         let error = failure.as_ref().map(|failure| json!({ "error": failure.to_json() }));
         ui.json_of_both(&answer, &error.unwrap_or(json!({})));
     } else {
         print(ui, &done);
-        if done.ran.is_empty() && done.failed.is_empty() && done.left.is_empty() {
+        let word = if ui.is_dry() { "would free" } else { "freed" };
+        if freed > 0 {
+            ui.done(format!("{word} ports: {freed}"));
+        }
+        excludes.iter().for_each(|pattern| ui.done(format!("{word} exclude {}", printable(pattern))));
+        let is_idle = freed == 0 && excludes.is_empty() && done.ran.is_empty();
+        if is_idle && done.failed.is_empty() && done.left.is_empty() {
             ui.nothing_to_do();
         }
         if let Some(failure) = &failure {
@@ -70,6 +79,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 fn finish_removals(ui: &Ui, worktree: &OpenWorktree) -> Result<()> {
     let left = !fs::list(&worktree.repo.shared_state("worktree-spawn").join("gone"))?.is_empty();
     let Some(program) = proc::find(&worktree.env, "worktree-spawn").filter(|_| left) else { return Ok(()) };
+    if ui.is_dry() {
+        ui.note("would run `worktree-spawn repair`");
+        return Ok(());
+    }
     let repaired =
         Cmd::new(&program, &worktree.env).arg("repair").dir(&worktree.repo.home.checkout).within(LIMIT).capture()?;
     ui.pass_through(None, &[repaired.stdout, repaired.stderr].concat());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::Git;
@@ -90,8 +90,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     if let Some(program) = proc::find(env, "sweatfile-apply") {
         // What went without us, or could not be torn down.
-        let sweep = Cmd::new(&program, env).args(["-n", "sweep"]).within(LIMIT).capture();
-        if sweep.is_ok_and(|sweep| !sweep.stdout.is_empty()) {
+        let sweep = Cmd::new(&program, env).args(["-n", "--json", "sweep"]).within(LIMIT).capture();
+        let answer: Option<Value> = sweep.ok().and_then(|sweep| serde_json::from_slice(&sweep.stdout).ok());
+        let has = |answer: &Value, key: &str| answer[key].as_array().is_some_and(|lines| !lines.is_empty());
+        if answer.is_some_and(|answer| has(&answer, "ran") || has(&answer, "left")) {
             ui.note("worktrees that are gone wait for their teardown: `sweatfile-apply sweep`");
         }
     }

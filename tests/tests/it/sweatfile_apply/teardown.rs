@@ -100,7 +100,7 @@ fn a_repositorys_command_needs_its_approval_until_the_end() {
     let two = app.worktree("two");
     two.apply(&[]).exit(3).any_out().any_err();
     app.git(&["worktree", "remove", "--force", "../two"]);
-    app.apply(&["sweep"]).exit(0);
+    app.apply(&["sweep"]).exit(0).any_out();
     assert!(!w.at(w.home("")).has("never"));
 }
 
@@ -140,7 +140,7 @@ fn the_tools_that_remove_worktrees_run_it() {
     assert!(!docker(&w).last().unwrap().ends_with("down -v"), "{:?}", docker(&w));
     app.run("worktree-spawn", &["remove", "one", "--force"]).exit(0).any_out().err_has("torn down");
     assert!(docker(&w).last().unwrap().ends_with("down -v"), "{:?}", docker(&w));
-    app.apply(&["sweep"]).exit(0);
+    app.apply(&["sweep"]).exit(0).any_out();
     // So does worker-ctl, whose worktrees are of another repository.
     let root = w.home("crew");
     app.run("worker-ctl", &["init", "--source", ".", "--target", root.to_str().unwrap()]).exit(0).any_out().any_err();
@@ -150,7 +150,7 @@ fn the_tools_that_remove_worktrees_run_it() {
     root.run("worker-ctl", &["nuke", "adam", "-n"]).exit(0).any_out().err_has(told);
     root.run("worker-ctl", &["nuke", "adam", "--yes"]).exit(0).any_out().err_has("torn down");
     assert_eq!(docker(&w).last().unwrap(), "adam worker-adam: compose down -v");
-    app.apply(&["sweep"]).exit(0);
+    app.apply(&["sweep"]).exit(0).any_out();
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_damaged_record_and_a_missing_home_stop_nobody() {
 #[test]
 fn a_sweep_frees_what_no_worktree_uses_and_others_name_what_waits() {
     let w = World::new();
-    w.area("git_excludes = [\"/.made\"]\nteardown = [\"touch ~/down\"]\n");
+    w.area("git_excludes = [\"/.made\"]\nteardown = [\"touch ~/down\"]\ntemplate = true\n[env]\nPORT = \"{port}\"\n");
     let app = w.app();
     put(&app, "wt");
     assert!(app.excludes().contains(&"/.made".to_owned()));
@@ -249,17 +249,25 @@ fn a_sweep_frees_what_no_worktree_uses_and_others_name_what_waits() {
     app.git(&["worktree", "remove", "--force", "../wt"]);
     app.apply(&["doctor"]).exit(1).any_err().out_has("worktrees that are gone and wait for it: 1");
     app.spawn(&["gc"]).exit(0).err_has("wait for their teardown: `sweatfile-apply sweep`");
-    app.apply(&["sweep", "--dry-run"]).exit(0).any_err().out_has("would run");
+    let dry = app.apply(&["sweep", "--dry-run"]).exit(0).any_err();
+    dry.out_has("would run").out_has("would free ports: 1").out_has("would free exclude /.made");
+    let dry = app.apply(&["sweep", "--dry-run", "--json"]).exit(0).any_err().json();
+    let excludes = serde_json::json!(["/.made", ".sweatshop-env"]);
+    assert_eq!((&dry["ports_freed"], &dry["excludes"]), (&1.into(), &excludes), "{dry}");
     assert!(app.excludes().contains(&"/.made".to_owned()));
     // What a killed removal of worktree-spawn has left goes, too.
     let common = app.path.join(".git/shopfloor/worktree-spawn/gone/x.git");
     std::fs::create_dir_all(&common).unwrap();
     w.program("worktree-spawn", "echo \"$*\" >> ~/called");
     let done = app.apply(&["sweep", "--json"]).exit(0).any_err().json();
-    assert_eq!(done["excludes"], serde_json::json!(["/.made", ".sweatshop-env"]), "{done}");
+    assert_eq!((&done["ports_freed"], &done["excludes"]), (&1.into(), &excludes), "{done}");
     assert!(app.excludes().is_empty() && w.at(w.home("")).has("down"));
     assert_eq!(w.at(w.home("")).read("called"), "repair\n");
     app.apply(&["doctor"]).exit(0).any_out().any_err();
+    put(&app, "two");
+    app.git(&["worktree", "remove", "--force", "../two"]);
+    let done = app.apply(&["sweep"]).exit(0).any_err();
+    done.out_has("freed ports: 1").out_has("freed exclude /.made");
 }
 
 #[test]
