@@ -323,3 +323,15 @@ fn nothing_is_torn_down_while_its_set_up_runs() {
     three.apply(&["hook", "run", "pre-remove", "."]).exit(0).any_out().err_has("ended");
     assert!(!set_up.wait().unwrap().success() && !home.has("up"));
 }
+
+#[test]
+fn without_a_record_of_the_teardown_no_command_runs_or_counts_as_run() {
+    let w = World::new();
+    w.area("setup = [\"touch ran\"]\nteardown = [\"true\"]\n");
+    let app = w.app();
+    w.at(w.home("")).write(".local/state/shopfloor/sweatfile-apply/teardown", "");
+    let done = app.apply(&["--json"]).exit(4).any_err().json();
+    assert_eq!(text(&done, "/setup/0/action"), "skipped", "{done}");
+    app.apply(&[]).exit(4).any_err().out_has("skipped setup touch ran");
+    assert!(!app.has("ran"));
+}
