@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::PathBuf;
 
 use shopfloor_core::error::Result;
@@ -99,7 +100,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
 /// What a person should know of it before approving: what is copied besides, and what of that runs code.
 pub fn told(git: &Git, home: &Home) -> Result<Vec<String>> {
     let list = home.checkout.join(FILE);
-    if !list.is_file() {
+    if !list.is_file() || File::open(&list).is_err() {
         return Ok(Vec::new());
     }
     let options = ["-o".into(), "-i".into(), "--directory".into(), "--exclude-from".into(), list.into_os_string()];
@@ -135,7 +136,10 @@ fn whole_dirs(worktree: &OpenWorktree, merged: &MergedLayers, dirs: &[PathBuf]) 
 fn patterns(worktree: &OpenWorktree, warnings: &mut Vec<String>) -> Result<Vec<OsString>> {
     let list = worktree.repo.home.checkout.join(FILE);
     let why = match (list.metadata(), list.symlink_metadata()) {
-        (Ok(meta), _) if meta.is_file() => return Ok(vec!["--exclude-from".into(), list.into_os_string()]),
+        (Ok(meta), _) if meta.is_file() => match File::open(&list) {
+            Ok(_) => return Ok(vec!["--exclude-from".into(), list.into_os_string()]),
+            Err(e) => e.to_string(),
+        },
         (Err(_), Err(_)) => {
             // An agent can write the commit that the main checkout is at, so its own file counts alone.
             if worktree.git.sparse_file(&worktree.repo.home, FILE)?.is_some() {

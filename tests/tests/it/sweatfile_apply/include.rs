@@ -106,6 +106,13 @@ fn a_linked_list_is_read_and_one_that_is_no_file_is_named() {
         let wt = app.worktree(&format!("w-{name}"));
         wt.apply(&[]).exit(0).any_out().err_has("/.worktreeinclude is not read: ");
     }
+    let app = listed(&w, "closed");
+    app.write("sweatfile", "[env]\nA = \"1\"\n");
+    app.sh("chmod 000 .worktreeinclude").exit(0);
+    app.run_bound("sweatfile-apply", &["approve", "--yes"]).exit(0).any_out().any_err();
+    let wt = app.worktree("w-closed");
+    wt.run_bound("sweatfile-apply", &[]).exit(0).any_out().err_has("/.worktreeinclude is not read: Permission denied");
+    assert!(wt.has(".sweatshop-env"));
 }
 
 #[test]
