@@ -12,7 +12,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, failed, private_dir, require_plain_ref, require_sound, run_git};
 use shopfloor_core::lock::Lock;
-use shopfloor_core::proc::Cmd;
+use shopfloor_core::proc::{Cmd, defer_signals, tidy_up};
 use shopfloor_core::text::shell_word;
 
 use crate::counted::counted;
@@ -136,29 +136,36 @@ fn commit_once(
         return Ok(Committed::Files(changes.len(), None));
     }
     let new: Vec<&Path> = changes.iter().filter(|c| c.is_untracked).map(|c| c.path.as_path()).collect();
-    if !new.is_empty() {
-        let is_sparse = sparse::is_sparse(ledger.top.path());
-        on_paths(git, ledger, "add", if is_sparse { &["--sparse"] } else { &[] }, &new)?;
-    }
+    // A signal ends git, and the index is put back before it ends us.
+    let _deferred = defer_signals();
+    let sparse: &[&str] = if sparse::is_sparse(ledger.top.path()) { &["--sparse"] } else { &[] };
+    let added = if new.is_empty() { Ok(()) } else { on_paths(git, ledger, "add", sparse, &new) };
     let paths: Vec<&Path> = changes.iter().map(|c| c.path.as_path()).collect();
     let message = format!("ledger: {} changed", counted(paths.len(), "file"));
-    if let Err(failure) = on_paths(git, ledger, "commit", &["--quiet", "--only", "-m", &message], &paths) {
-        // Somebody else may have committed the files in the meantime, so only those that git still sees as new are
-        // removed from the index.
-        let changes = self::changes(git, ledger, all)?;
-        let is_added = |path: &&Path| changes.iter().any(|change| change.path == *path && !change.is_untracked);
-        let undo: Vec<&Path> = new.into_iter().filter(is_added).collect();
-        if !undo.is_empty() {
-            on_paths(git, ledger, "rm", &["--cached", "--quiet", "--ignore-unmatch"], &undo)?;
-        }
-        if changes.is_empty() {
-            return Ok(Committed::Nothing);
-        }
-        return Err(failure.hint("nothing was committed, and the index is unchanged"));
+    let commit = ["--quiet", "--only", "-m", &*message];
+    if let Err(failure) = added.and_then(|()| on_paths(git, ledger, "commit", &commit, &paths)) {
+        return tidy_up(|| unstage(git, ledger, all, new, failure));
     }
     let output = git.cmd(ledger.top.path()).args(["rev-parse", "--short", "HEAD"]).capture()?;
     let sha = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok(Committed::Files(paths.len(), Some(sha)))
+}
+
+/// Takes what was staged for a commit that failed out of the index again.
+fn unstage(git: &Git, ledger: &Ledger, all: &[PathBuf], new: Vec<&Path>, failure: Failure) -> Result<Committed> {
+    // Somebody else may have committed the files in the meantime, so only those that git still sees as new are
+    // removed from the index.
+    let changes = changes(git, ledger, all)?;
+    let is_added = |path: &&Path| changes.iter().any(|change| change.path == *path && !change.is_untracked);
+    let undo: Vec<&Path> = new.into_iter().filter(is_added).collect();
+    if !undo.is_empty() {
+        on_paths(git, ledger, "rm", &["--cached", "--quiet", "--ignore-unmatch"], &undo)?;
+    }
+    match (changes.is_empty(), failure.exit) {
+        (true, Exit::Signal(_)) => Err(failure),
+        (true, _) => Ok(Committed::Nothing),
+        (false, _) => Err(failure.hint("nothing was committed, and the index is unchanged")),
+    }
 }
 
 /// Refuses a commit that cannot succeed. Also called before anything is written.

@@ -1,7 +1,7 @@
 //! What a commit of the ledger takes, when none is made, and what the hooks leave alone.
 
 use crate::support::ledger::{CURRENT, commit_all, event, synth};
-use crate::support::world::World;
+use crate::support::world::{World, write};
 
 /// What a hook wrote in the middle would stop the rebase. git calls it again at the end.
 #[test]
@@ -56,4 +56,21 @@ fn a_partial_clone_is_told_what_to_fetch() {
     partial.ledger(&["check", "--tree", "HEAD"]).exit(4).err_has("a partial clone").err_has(fetch);
     partial.sh(fetch).exit(0).any_out().any_err();
     partial.ledger(&["check", "--tree", "HEAD"]).exit(0).any_out();
+}
+
+#[test]
+fn a_signal_during_a_commit_leaves_the_index_as_it_was() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-01T00:00:00Z", "x", "now: a\n");
+    synth(&app);
+    app.write("other", "x");
+    app.git(&["add", "other"]);
+    // The hook of git, which ledger-synth started, signals that and waits for its end.
+    let hook = "#!/bin/sh\nkill -TERM $(cut -d ' ' -f 4 /proc/$PPID/stat)\nexec tail -f /dev/null\n";
+    write(&app.path.join(".git/hooks/pre-commit"), hook);
+    app.sh("chmod +x .git/hooks/pre-commit").exit(0);
+    let before = app.git(&["status", "--porcelain", "-uall"]);
+    app.ledger(&["--yes", "--commit"]).exit(143).any_out().any_err();
+    assert_eq!(app.git(&["status", "--porcelain", "-uall"]), before);
 }
