@@ -89,7 +89,7 @@ pub fn commit(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
     // need.
     let lock = ledger.repo.shared_state(TOOL).join(format!("{}.commit.lock", ledger.word()));
     let _lock = if is_dry { None } else { Some(Lock::take(&lock)?) };
-    refuse_hopeless(ledger)?;
+    refuse_hopeless(ledger, false)?;
     // git writes the message through a link, and the log of the branch.
     require_sound(&ledger.repo.git_dir)?;
     let branch = ledger.repo.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
@@ -168,8 +168,8 @@ fn unstage(git: &Git, ledger: &Ledger, all: &[PathBuf], new: Vec<&Path>, failure
     }
 }
 
-/// Refuses a commit that cannot succeed. Also called before anything is written.
-pub fn refuse_hopeless(ledger: &Ledger) -> Result<()> {
+/// Refuses a commit that cannot succeed. Also called before anything is written, which may be files of an archive.
+pub fn refuse_hopeless(ledger: &Ledger, is_archiving: bool) -> Result<()> {
     refuse_during_merge(ledger)?;
     let prefix = ledger.in_tree().ok_or_else(|| {
         Failure::usage(format!(
@@ -189,7 +189,10 @@ pub fn refuse_hopeless(ledger: &Ledger) -> Result<()> {
         ))
         .hint(format!("leave `--commit` out, and commit there: `git -C {}`", shell_word(&inner))));
     }
-    let mut ignored = ledger.git.ignored(ledger.top.path(), &all, None)?;
+    let to_come = [format!("{EVENTS}/snapshot_HASH.md"), format!("{ARCHIVE}/DAY/EVENT.md")];
+    let to_come = to_come.iter().filter(|_| is_archiving).map(|name| prefix.as_path().join(name));
+    let asked: Vec<PathBuf> = all.iter().cloned().chain(to_come).collect();
+    let mut ignored = ledger.git.ignored(ledger.top.path(), &asked, None)?;
     // Ignore patterns may match the events and not their directory.
     let events = prefix.as_path().join(EVENTS);
     let how = ["--others", "--ignored", "--exclude-standard", "--"].map(OsString::from);

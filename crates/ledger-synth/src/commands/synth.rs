@@ -36,7 +36,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             .hint("run `ledger-synth --archive --yes`, or `ledger-synth archive`"));
     }
     if args.commit && !is_dry {
-        commit::refuse_hopeless(&ledger)?;
+        commit::refuse_hopeless(&ledger, args.archive)?;
     }
     let asks = ui.can_ask() && !args.yes && !ui.is_json() && !is_dry;
     let Args { strict, stamp, force, adopt, .. } = *args;

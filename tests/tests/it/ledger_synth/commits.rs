@@ -74,3 +74,19 @@ fn a_signal_during_a_commit_leaves_the_index_as_it_was() {
     app.ledger(&["--yes", "--commit"]).exit(143).any_out().any_err();
     assert_eq!(app.git(&["status", "--porcelain", "-uall"]), before);
 }
+
+#[test]
+fn nothing_is_archived_that_git_would_ignore() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-01T00:00:00Z", "x", "now: a\n");
+    synth(&app);
+    for pattern in ["archive/", "snapshot_*"] {
+        app.write(".gitignore", &format!("{pattern}\n"));
+        let before = app.snapshot();
+        app.ledger(&["--archive", "--yes", "--commit"]).exit(2).err_has("git ignores").err_has("git check-ignore -v");
+        app.assert_untouched_since(&before);
+    }
+    app.write(".gitignore", "");
+    app.ledger(&["--archive", "--yes", "--commit"]).exit(0).any_out().any_err();
+}
