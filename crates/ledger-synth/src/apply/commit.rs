@@ -189,6 +189,7 @@ pub fn refuse_hopeless(ledger: &Ledger, is_archiving: bool) -> Result<()> {
         ))
         .hint(format!("leave `--commit` out, and commit there: `git -C {}`", shell_word(&inner))));
     }
+    refuse_flagged(ledger, &all)?;
     let to_come = [format!("{EVENTS}/snapshot_HASH.md"), format!("{ARCHIVE}/DAY/EVENT.md")];
     let to_come = to_come.iter().filter(|_| is_archiving).map(|name| prefix.as_path().join(name));
     let asked: Vec<PathBuf> = all.iter().cloned().chain(to_come).collect();
@@ -202,6 +203,28 @@ pub fn refuse_hopeless(ledger: &Ledger, is_archiving: bool) -> Result<()> {
     ignored.first().map_or(Ok(()), |path| {
         Err(Failure::malformed(format!("git ignores {}, so it cannot be committed", path.display()))
             .hint(format!("run `git check-ignore -v {}` to see the pattern", shell_word(path))))
+    })
+}
+
+/// Refuses files whose changes git does not look at, because a person told it so. A file that a sparse checkout leaves
+/// out has such a flag, too.
+fn refuse_flagged(ledger: &Ledger, all: &[PathBuf]) -> Result<()> {
+    let top = ledger.top.path();
+    let how = ["-v", "--"].map(OsString::from).into_iter();
+    let how: Vec<OsString> = how.chain(all.iter().map(|path| path.as_os_str().to_owned())).collect();
+    let listed = ledger.git.ls_files(top, &how)?;
+    let flagged = listed.iter().find_map(|line| {
+        let (tag, path) = line.as_os_str().as_bytes().split_first_chunk::<2>()?;
+        let path = Path::new(OsStr::from_bytes(path));
+        match tag[0] {
+            b'S' | b's' if top.join(path).symlink_metadata().is_ok() => Some(("skip-worktree", path)),
+            b'a'..=b'z' => Some(("assume-unchanged", path)),
+            _ => None,
+        }
+    });
+    flagged.map_or(Ok(()), |(flag, path)| {
+        Err(Failure::malformed(format!("git does not look at {}, which has the flag {flag}", path.display()))
+            .hint(format!("run `git update-index --no-{flag} {}`, and the same command again", shell_word(path))))
     })
 }
 

@@ -90,3 +90,24 @@ fn nothing_is_archived_that_git_would_ignore() {
     app.write(".gitignore", "");
     app.ledger(&["--archive", "--yes", "--commit"]).exit(0).any_out().any_err();
 }
+
+/// git takes such a file for unchanged, and the commit would have a stale page.
+#[test]
+fn a_page_that_git_is_told_not_to_look_at_is_named() {
+    let w = World::new();
+    let app = w.app();
+    event(&app, "a", "2026-01-01T00:00:00Z", "x", "now: a\n");
+    synth(&app);
+    commit_all(&app);
+    for flag in ["skip-worktree", "assume-unchanged"] {
+        app.git(&["update-index", &format!("--{flag}"), CURRENT]);
+        event(&app, flag, "2026-01-02T00:00:00Z", "x", &format!("now: {flag}\n"));
+        let before = app.snapshot();
+        let undo = format!("git update-index --no-{flag} {CURRENT}");
+        app.ledger(&["--yes", "--commit"]).exit(2).err_has(&undo);
+        app.assert_untouched_since(&before);
+        app.sh(&undo).exit(0);
+        app.ledger(&["--yes", "--commit"]).exit(0).any_out();
+        app.ledger(&["check", "--tree", "HEAD"]).exit(0).any_out();
+    }
+}
