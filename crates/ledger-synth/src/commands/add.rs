@@ -121,7 +121,8 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     if entries.is_empty() {
         drop(drafts);
         tell_once(ui, &ledger, &session)?;
-        follow_up(ui, &env, &ledger, &args)?;
+        synthesise(ui, &env, &ledger, &args)?;
+        commit_ledger(ui, &env, &ledger, &args)?;
         return Ok(Exit::Done);
     }
     let event = new_event(ui, &env, &ledger, &args, None, entries)?;
@@ -299,12 +300,17 @@ fn new_event(
 /// Synthesises and commits if asked to, and prints the event, which is written whatever fails afterwards.
 fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEvent) -> Result<Exit> {
     // The message says so, so that nobody writes the same event again.
-    let followed = follow_up(ui, env, ledger, args).map_err(|failure| Failure {
+    let commit = if args.commit { " --commit" } else { "" };
+    let told = |failure: Failure, so_far: &str| Failure {
         exit: if failure.exit == Exit::Bad { Exit::Failed } else { failure.exit },
-        hints: vec!["fix the problem and run `ledger-synth --yes`, which brings the event into the ledger".into()],
-        message: format!("the event is written, but not synthesised or committed: {}", failure.message),
+        hints: vec![format!("fix the problem and run `ledger-synth --yes{commit}`, which does the rest")],
+        message: format!("the event is written{so_far}: {}", failure.message),
         ..failure
-    });
+    };
+    let followed = match synthesise(ui, env, ledger, args) {
+        Ok(()) => commit_ledger(ui, env, ledger, args).map_err(|e| told(e, " and synthesised, but not committed")),
+        Err(failure) => Err(told(failure, ", but not synthesised or committed")),
+    };
     if !ui.is_json() {
         output::print_event(ui, written, None);
         return followed.map(|()| Exit::Done);
@@ -312,13 +318,18 @@ fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEve
     Ok(output::print(ui, output::event(written), followed))
 }
 
-/// Synthesises and commits if asked to.
-fn follow_up(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()> {
+/// Synthesises if asked to.
+fn synthesise(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()> {
     if args.synth && !ui.is_dry() {
         refresh(ui, env, ledger)?;
-        if args.commit && commit::commit(env, ledger, false)? == Committed::TooSoon {
-            ui.note(commit::TOO_SOON);
-        }
+    }
+    Ok(())
+}
+
+/// Commits if asked to.
+fn commit_ledger(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()> {
+    if args.commit && !ui.is_dry() && commit::commit(env, ledger, false)? == Committed::TooSoon {
+        ui.note(commit::TOO_SOON);
     }
     Ok(())
 }

@@ -111,3 +111,21 @@ fn a_page_that_git_is_told_not_to_look_at_is_named() {
         app.ledger(&["check", "--tree", "HEAD"]).exit(0).any_out();
     }
 }
+
+/// Nobody has to write an event again, or to look for what is left to do.
+#[test]
+fn an_event_that_is_not_committed_says_how_far_it_is() {
+    let w = World::new();
+    let app = w.app();
+    write(&app.path.join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 1\n");
+    app.sh("chmod +x .git/hooks/pre-commit").exit(0);
+    let out = app.ledger(&["add", "--now", "x", "--synth", "--commit"]).exit(4).any_out();
+    out.err_has("is written and synthesised, but not committed").err_has("`ledger-synth --yes --commit`");
+    app.ledger(&["check"]).exit(0).any_out();
+    app.sh("rm .git/hooks/pre-commit").exit(0);
+    app.ledger(&["--yes", "--commit"]).exit(0).any_out();
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+    app.write(CURRENT, "# Mine\n");
+    let out = app.ledger(&["add", "--now", "y", "--synth"]).exit(4).any_out();
+    out.err_has("is written, but not synthesised or committed").err_has("`ledger-synth --yes`");
+}

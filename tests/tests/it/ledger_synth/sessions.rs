@@ -96,7 +96,7 @@ fn drafts_lose_nothing_and_the_later_text_counts() {
     let hook = ["add", "--from-hook", "claude", "--synth", "--commit"];
     run_with_input(&app, &hook, "{}")
         .succeeds()
-        .err_has("the event is written, but not synthesised or committed: a merge is in progress");
+        .err_has("the event is written and synthesised, but not committed: a merge is in progress");
     app.sh("rm .git/MERGE_HEAD").exit(0);
     assert_eq!(run_with_input(&app, &hook, "{}").exit(0).any_out().stderr.as_str(), "");
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
