@@ -54,7 +54,9 @@ pub fn footer(page: &str) -> Option<Footer> {
 /// A text without the footer that marks it as generated. A blank line stands in the place of each of its lines; what a
 /// person wrote into it or below it stays.
 pub fn without_footer(text: &str) -> Cow<'_, str> {
-    let Some(at) = text.rfind(FOOTER) else { return without_listed_footer(text).unwrap_or(text).into() };
+    let Some(at) = text.rfind(FOOTER) else {
+        return without_listed_footer(text).map_or(Cow::Borrowed(text), Cow::Owned);
+    };
     let (above, below) = text.split_at(at);
     let (mut lines, mut rules, mut keys, mut is_open) = (above.to_owned(), 0, KEYS.to_vec(), true);
     for line in below.lines() {
@@ -73,13 +75,23 @@ pub fn without_footer(text: &str) -> Cow<'_, str> {
 }
 
 /// The same for a footer of the first tool that is a list.
-fn without_listed_footer(text: &str) -> Option<&str> {
-    let (above, below) = text.rsplit_once("\n---\n")?;
-    let mut lines = below.lines().map(str::trim).filter(|line| !line.is_empty());
-    let keys = ["- Events: ", "- Latest: ", "- Branches: ", "- Generated: "];
-    let is_footer = matches!(lines.next(), Some("_Synthesized from:_" | "*Synthesized from:*"))
-        && lines.all(|l| keys.iter().any(|key| l.starts_with(key)));
-    is_footer.then_some(above)
+fn without_listed_footer(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mark = lines.iter().rposition(|line| matches!(line.trim(), "_Synthesized from:_" | "*Synthesized from:*"))?;
+    let rule = lines[..mark].iter().rposition(|line| !line.trim().is_empty())?;
+    if lines[rule].trim_end() != "---" {
+        return None;
+    }
+    let mut keys = vec!["- Events:", "- Latest:", "- Branches:", "- Generated:"];
+    let is_of_it = |line: &&&str| {
+        let line = line.trim();
+        let field = keys.iter().position(|key| line.starts_with(*key));
+        field.map(|at| keys.remove(at));
+        line.is_empty() || field.is_some()
+    };
+    let end = mark + 1 + lines[mark + 1..].iter().take_while(is_of_it).count();
+    let kept = lines.iter().enumerate().map(|(at, line)| if (rule..end).contains(&at) { "" } else { *line });
+    Some(kept.collect::<Vec<_>>().join("\n"))
 }
 
 /// Whether two pages are the same except for line ends and the time of writing.

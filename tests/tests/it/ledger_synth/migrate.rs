@@ -411,6 +411,18 @@ fn the_footer_of_the_first_tool_is_no_text() {
     let text: String = app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout.into();
     assert!(text.contains("why?") && !text.contains("Synthesized") && !text.contains("Branches"), "{text}");
     app.ledger(&["migrate", "--check", "old.md"]).exit(0).any_out().any_err();
+    // Nor if something follows, which counts.
+    for more in ["- Latest: of mine\n", "\n## Open Questions\n- and then?\n"] {
+        app.write("old.md", &format!("# Current\n\n## Open Questions\n\n- why?\n{footer}{more}"));
+        app.sh(&format!("rm -r {EVENTS}")).exit(0);
+        app.ledger(&["migrate", "old.md", "--ts", "2026-01-02T00:00:00Z", "--agent", "ada"])
+            .exit(0)
+            .any_out()
+            .any_err();
+        let text: String = app.sh(&format!("cat {EVENTS}/*.md")).exit(0).stdout.into();
+        let said = more.lines().last().unwrap().trim_start_matches("- ");
+        assert!(text.contains(said) && text.contains("why?") && !text.contains("Branches"), "{text}");
+    }
 }
 
 #[test]
