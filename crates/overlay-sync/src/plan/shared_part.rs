@@ -306,7 +306,9 @@ fn reviewed(
     let mut waiting = [added, taken].concat();
     if !file.removed.is_empty() {
         let in_known: BTreeSet<String> = known.iter().flat_map(|bytes| entries(file.kind, Grow::All, bytes)).collect();
-        let back: Vec<EntryPath> = entries(file.kind, Grow::All, here)
+        // What never leaves the workspace brings nothing back.
+        let shared = strip(file.kind, here, &file.policy.local).unwrap_or_else(|| here.to_vec());
+        let back: Vec<EntryPath> = entries(file.kind, Grow::All, &shared)
             .into_iter()
             .filter(|entry| file.removed.contains(entry) && !in_known.contains(entry))
             .filter_map(|entry| EntryPath::parse(file.kind, &entry))

@@ -1,6 +1,6 @@
 //! `drop`, and entries that were removed from the overlay.
 
-use crate::support::overlay::{SETTINGS, allow, scene};
+use crate::support::overlay::{SETTINGS, allow, configure, scene};
 use crate::support::world::World;
 
 #[test]
@@ -78,4 +78,25 @@ fn drop_works_in_any_file_and_no_gate_holds_it() {
     s.a.write(".env", "A=1\nTOKEN=y\nB=1\n");
     s.sync(1).err_has("brings back an entry that was removed");
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=1\nB=1\n".into(), "A=1\nB=1\n".into()));
+}
+
+#[test]
+fn a_workspaces_own_entry_is_not_held_after_a_drop() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "PORT=1\nA=1\n");
+    s.put(SETTINGS, "{\"env\": {\"PORT\": 1, \"LOG\": 1}}");
+    s.attach();
+    s.app.overlay(&["drop", ".env", "PORT"]).succeeds();
+    s.app.overlay(&["drop", SETTINGS, "env.PORT"]).succeeds();
+    configure(
+        &w,
+        "[overlay-sync.path.\".env\"]\nlocal = [\"PORT\"]\n[overlay-sync.path.\".data/*\"]\nlocal = [\"env.PORT\"]\n",
+    );
+    s.a.write(".env", "A=1\nPORT=5\nB=1\n");
+    s.a.write(SETTINGS, "{\"env\": {\"PORT\": 5, \"LOG\": 2}}");
+    s.sync(0).any_err();
+    s.all_but(&s.a, ".env", "A=1\nB=1\n");
+    assert!(s.b.read(SETTINGS).contains("\"LOG\": 2") && !s.text(SETTINGS).contains("PORT"), "{}", s.text(SETTINGS));
+    assert!(s.a.read(".env").contains("PORT=5") && s.a.read(SETTINGS).contains("\"PORT\": 5"));
 }
