@@ -7,7 +7,6 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::proc;
 
 /// A reason to wake up.
@@ -22,8 +21,8 @@ pub enum WakeReason {
     Signal(i32),
 }
 
-/// A watcher without directories yet, and the reasons to wake up as they come.
-pub fn listen() -> Result<(RecommendedWatcher, Receiver<WakeReason>)> {
+/// A watcher without directories yet, or why there is none, and the reasons to wake up as they come.
+pub fn listen() -> (notify::Result<RecommendedWatcher>, Receiver<WakeReason>) {
     let (send, wakes) = mpsc::channel();
     let signals = send.clone();
     proc::handle_signals(move |signal| signals.send(WakeReason::Signal(signal)).is_ok());
@@ -32,7 +31,7 @@ pub fn listen() -> Result<(RecommendedWatcher, Receiver<WakeReason>)> {
             let _ = send.send(WakeReason::Change { at: Instant::now(), gone: removed(&event) });
         }
     });
-    Ok((watcher.map_err(|e| Failure::failed("cannot watch files").because(e))?, wakes))
+    (watcher, wakes)
 }
 
 /// Whether an event means that something changed. Reading does not count, because it must not trigger the scan that
@@ -83,7 +82,8 @@ impl Debounce {
 /// The directories that are watched, each with its identity: when a directory is removed and made anew at the same
 /// path, the system silently stops watching it.
 pub struct WatchedDirs {
-    watcher: RecommendedWatcher,
+    /// Where there is none, everything is polled.
+    watcher: notify::Result<RecommendedWatcher>,
     dirs: BTreeMap<PathBuf, (u64, u64)>,
     /// Why some directories cannot be watched, if so. They are polled instead.
     pub degraded: Option<String>,
@@ -92,14 +92,14 @@ pub struct WatchedDirs {
 }
 
 impl WatchedDirs {
-    pub fn new(watcher: RecommendedWatcher) -> WatchedDirs {
+    pub fn new(watcher: notify::Result<RecommendedWatcher>) -> WatchedDirs {
         WatchedDirs { watcher, dirs: BTreeMap::new(), degraded: None, polled: Vec::new() }
     }
 
     /// Forgets a directory that is gone: a new one may even have the same inode.
     pub fn forget(&mut self, dir: &Path) {
-        if self.dirs.remove(dir).is_some() {
-            let _ = self.watcher.unwatch(dir);
+        if let (Some(_), Ok(watcher)) = (self.dirs.remove(dir), &mut self.watcher) {
+            let _ = watcher.unwatch(dir);
         }
     }
 
@@ -111,8 +111,7 @@ impl WatchedDirs {
         let stale: Vec<PathBuf> =
             self.dirs.iter().filter(|(dir, id)| wanted.get(*dir) != Some(id)).map(|(dir, _)| dir.clone()).collect();
         for dir in stale {
-            let _ = self.watcher.unwatch(&dir);
-            self.dirs.remove(&dir);
+            self.forget(&dir);
         }
         let mut changed = false;
         self.degraded = None;
@@ -121,7 +120,11 @@ impl WatchedDirs {
             if self.dirs.contains_key(&dir) {
                 continue;
             }
-            match self.watcher.watch(&dir, RecursiveMode::NonRecursive) {
+            let armed = match &mut self.watcher {
+                Ok(watcher) => watcher.watch(&dir, RecursiveMode::NonRecursive).map_err(|e| e.to_string()),
+                Err(why) => Err(why.to_string()),
+            };
+            match armed {
                 Ok(()) => {
                     changed = true;
                     self.dirs.insert(dir, id);

@@ -44,7 +44,7 @@ pub fn run(ui: &Ui, overlay: &Overlay) -> Result<Exit> {
     }
     drop(overlay.create()?);
     let _lock = only_one(overlay)?;
-    let (watcher, wakes) = listen()?;
+    let (watcher, wakes) = listen();
     // The directories that an earlier watch had to poll may be watched by this one.
     overlay.store.save_polled(&[])?;
     // A state that is damaged or cannot be read ends the watch before it begins.
