@@ -46,9 +46,11 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     if !args.follow {
         return Ok(Exit::Done);
     }
-    let (mut watcher, wakes) = listen()?;
+    let (mut watcher, wakes) = listen();
     let path = overlay.store.log_path();
-    let _ = watcher.watch(path.parent().unwrap_or(&path), RecursiveMode::NonRecursive);
+    if let Ok(watcher) = &mut watcher {
+        let _ = watcher.watch(path.parent().unwrap_or(&path), RecursiveMode::NonRecursive);
+    }
     loop {
         more(overlay, &mut seq, Since::All)?.iter().for_each(|(seq, record)| print(ui, *seq, record));
         if ui.is_unheard() {
