@@ -178,6 +178,11 @@ pub trait CommandLine: Parser {
         &[]
     }
 
+    /// The arguments of the process in the order in which they are parsed.
+    fn arranged(args: &[OsString]) -> Vec<OsString> {
+        args.to_vec()
+    }
+
     /// Whether the command is called where nothing may fail. Then every failure is a notice, and the exit code is 0.
     fn must_not_fail(_args: &[OsString]) -> bool {
         false
@@ -269,7 +274,8 @@ fn name_examples(mut command: clap::Command) -> clap::Command {
 pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -> Result<Exit>) -> ExitCode {
     // A shell that completes a command line calls us with this variable; then this line does not return.
     CompleteEnv::with_factory(completed_command::<C>).var(COMPLETE).bin(tool).completer(tool).complete();
-    let (env, problem) = Env::from_process();
+    let (mut env, problem) = Env::from_process();
+    env.args = C::arranged(&env.args);
     let early = Ui::new(tool, &env, Options { json: asks_for_json(&env), ..Options::default() });
     let is_quiet = C::must_not_fail(&env.args);
     let report = |ui: &Ui, failure: Failure| {

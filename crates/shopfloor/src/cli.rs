@@ -1,7 +1,9 @@
 //! The command line: the global flags and the list of commands. Each command's arguments are above the function that
 //! obeys them; doc comments are the help text.
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{CommandFactory, Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
@@ -118,7 +120,49 @@ fn names(env: &Env) -> Result<Vec<String>> {
     Ok(rows.map(|row| row.worker.unwrap_or(row.name)).collect())
 }
 
+/// Options whose value may begin with a dash.
+const TEXTS: [&str; 4] = ["--message", "--title", "--task", "--prompt"];
+
+/// Whether a word is an option that all commands have.
+fn is_common(word: &str) -> bool {
+    let of_letters = word.strip_prefix('-').filter(|letters| !letters.is_empty());
+    ["--json", "--dry-run", "--quiet", "--verbose", "-C", "--color"].contains(&word)
+        || word.starts_with("--color=")
+        || of_letters.is_some_and(|letters| letters.chars().all(|letter| "nqv".contains(letter)))
+}
+
 impl CommandLine for Cli {
+    /// clap leaves the words after a verb as they are, also those that are options of all commands.
+    fn arranged(args: &[OsString]) -> Vec<OsString> {
+        let word = |at: usize| args.get(at).and_then(|word| word.to_str()).unwrap_or_default();
+        let len = |at: usize| if ["-C", "--color"].contains(&word(at)) { 2 } else { 1 };
+        let mut verb = 1;
+        while word(verb).starts_with('-') {
+            verb += len(verb);
+        }
+        let command = Cli::command();
+        let Some(found) = command.find_subcommand(word(verb)) else { return args.to_vec() };
+        let name = found.get_name();
+        if name == PASSED_ON[0] || found.get_arguments().all(|argument| argument.get_id() != "words") {
+            return args.to_vec();
+        }
+        let end = args.iter().position(|word| word == "--").unwrap_or(args.len());
+        let (mut before, mut after) = (args[..verb].to_vec(), vec![args[verb].clone()]);
+        let mut at = verb + 1;
+        while at < end {
+            let next = (at + len(at)).min(end);
+            let names = after.iter().skip(1).filter(|word| !word.as_encoded_bytes().starts_with(b"-")).count();
+            let is_text = name == "send" && names == 1 || TEXTS.contains(&word(at - 1));
+            match word(at) {
+                "--help" | "-h" => after.insert(1, args[at].clone()),
+                option if is_common(option) && !is_text => before.extend_from_slice(&args[at..next]),
+                _ => after.extend_from_slice(&args[at..next]),
+            }
+            at = next;
+        }
+        [before, after, args[end..].to_vec()].concat()
+    }
+
     fn completed() -> &'static [CompletedArgument] {
         const VERBS: &[&str] = &[
             "attach", "send", "answer", "peek", "wait", "review", "back", "land", "stop", "resume", "start", "request",

@@ -90,7 +90,6 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     let mut all = vec![verb.command.to_owned()];
     for name in &words[..names] {
         let row = require(&rows, name)?;
-        let is_dry = common.dry_run || words.iter().any(|word| is_dry_run(word));
         let adopts = is_yes || verb.adopts.is_for(row, name);
         if verb.command == "accept"
             && row.worker.is_none()
@@ -100,7 +99,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
             let why = format!("{} has nothing that has not landed", printable(name));
             return Err(Failure::new(Exit::No, "wrong_state", why).hint("`shopfloor status` shows who has"));
         }
-        if is_dry && row.worker.is_none() && !row.is_main && adopts {
+        if common.dry_run && row.worker.is_none() && !row.is_main && adopts {
             ui.line(format!("would make an agent of {}", printable(&row.worktree)));
             return Ok(Exit::Done);
         }
@@ -116,22 +115,16 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
 
 /// The same words with the flags that stand before the names behind them.
 fn names_first(words: &[String]) -> Vec<String> {
-    const FLAGS: [&str; 9] =
-        ["--force", "--no-check", "--push", "--yes", "-n", "--dry-run", "--json", "--all", "--any"];
+    const FLAGS: [&str; 6] = ["--force", "--no-check", "--push", "--yes", "--all", "--any"];
     let flags = words.iter().take_while(|word| FLAGS.contains(&word.as_str())).count();
     [&words[flags..], &words[..flags]].concat()
-}
-
-/// Whether a word asks for a dry run, also among other letters.
-fn is_dry_run(word: &str) -> bool {
-    word == "--dry-run" || word.starts_with('-') && !word.starts_with("--") && word.contains('n')
 }
 
 /// Refuses an option that the verb does not take. After the name of an agent a text may begin with a dash.
 pub fn refuse_unknown(Verb { name, command, options, .. }: Verb, words: &[String]) -> Result<()> {
     let has_text = ["message", "reject"].contains(&command);
     let looked_at = words.iter().take_while(|word| !has_text || word.starts_with('-'));
-    let known: Vec<&str> = options.split(' ').chain(["--yes", "--json", "--dry-run", "--quiet", "--verbose"]).collect();
+    let known: Vec<&str> = options.split(' ').chain(["--yes"]).collect();
     let is_unknown =
         |word: &&String| word.starts_with("--") && !known.contains(&word.split('=').next().unwrap_or_default());
     match looked_at.take_while(|word| *word != "--").find(is_unknown) {
@@ -256,7 +249,6 @@ pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Ex
     let options = "--task --task-file --prompt --prompt-file --worker --force --resume";
     let verb = Verb { name: "start", command: "start", whom: Whom::Perhaps, options, adopts: Adopts::Own };
     let mut words = names_first(words);
-    let is_dry = common.dry_run || words.iter().any(|word| is_dry_run(word));
     if let Some(more) = words.iter().take_while(|word| *word == "-" || !word.starts_with('-')).nth(2) {
         return Err(Failure::usage(format!("unexpected argument '{}' found", printable(more)))
             .hint("a task of several words needs quotes: `shopfloor start NAME 'TASK'`"));
@@ -274,7 +266,7 @@ pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Ex
             let row = require(&rows, name)?;
             let is_free = row.task.as_deref().is_none_or(|task| task == "idle");
             let can_start = is_free && (row.worker.is_some() || verb.adopts.is_for(row, name));
-            if can_start && row.alive != "up" && !is_dry {
+            if can_start && row.alive != "up" && !common.dry_run {
                 let up = Verb { command: "up", ..verb };
                 let quiet = Common { quiet: true, json: false, ..common.clone() };
                 let started = run(ui, env, &quiet, up, std::slice::from_ref(name))?;
@@ -292,7 +284,7 @@ pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Ex
 pub fn review(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Result<Exit> {
     let is_seen = env.stdout_is_terminal || words.iter().any(|word| word == "--pin" || word == "--yes");
     words.retain(|word| word != "--pin");
-    words.extend((!is_seen).then(|| "--dry-run".to_owned()));
+    let common = &Common { dry_run: common.dry_run || !is_seen, ..common.clone() };
     let verb =
         Verb { name: "review", command: "review", whom: Whom::Perhaps, options: "--interface", adopts: Adopts::None };
     let exit = run(ui, env, common, verb, &words)?;
@@ -330,10 +322,7 @@ pub fn back(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exi
     const OPTIONS: &str = "--force --from-request --all-authors --edit --comments";
     let verb = Verb { name: "back", command: "reject", whom: Whom::One, options: OPTIONS, adopts: Adopts::None };
     refuse_unknown(verb, words)?;
-    let is_option = |word: &String| {
-        ["--yes", "--json", "-n", "--dry-run"].contains(&word.as_str())
-            || OPTIONS.split(' ').any(|option| option == word)
-    };
+    let is_option = |word: &String| word == "--yes" || OPTIONS.split(' ').any(|option| option == word);
     // The file of comments is the word behind.
     let file = words.iter().position(|word| word == "--comments").filter(|at| at + 1 < words.len());
     let comments = file.map_or(Vec::new(), |at| words[at..at + 2].to_vec());

@@ -185,6 +185,15 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
     let adam = w.at(w.home("workers/.worktrees/adam"));
     adam.shopfloor(&["status"]).exit(0).out_has("feat");
     assert_eq!(adam.shopfloor(&["go"]).exit(0).stdout.trim_end(), app.path.to_str().unwrap());
+    // The options of all commands count behind a verb, too.
+    for verb in
+        ["attach", "start", "send", "answer", "peek", "wait", "review", "back", "land", "request", "stop", "resume"]
+    {
+        let asked = app.shopfloor(&[verb, "nobody", "text", "--json"]).any_status().any_err().json();
+        assert!(asked["error"].is_object(), "{verb}: {asked}");
+        app.shopfloor(&[verb, "adam", "--help"]).exit(0).out_has(&format!("Usage: shopfloor {verb}"));
+    }
+    app.shopfloor(&["review", "adam", "-n"]).exit(1).err_has("adam is");
     // What only worker-ctl has is its own.
     std::fs::create_dir(app.path.join("host")).unwrap();
     for words in [&["queue"][..], &["cost", "--json"], &["clashes"], &["host", "list"], &["-C", "host", "queue"]] {
