@@ -15,7 +15,7 @@ use shopfloor_core::ui::Ui;
 use crate::commands::new::quietly;
 use crate::commands::pass_on;
 use crate::commands::shell_init::FUNCTION;
-use crate::commands::worker_commands::{here, require};
+use crate::commands::worker_commands::{here, require, worker};
 use crate::facts::overview;
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::ask;
@@ -120,8 +120,9 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let rows = rows(&overview::counted_places(&env.at(&main)?)?);
     // All are looked at before the first is removed.
     let chosen = args.names.iter().map(|name| require(&rows, name)).collect::<Result<Vec<_>>>()?;
-    chosen.iter().try_for_each(|row| refuse(row, args.force))?;
-    chosen.iter().filter(|_| !args.force).try_for_each(|row| refuse_unlanded(&env.at(&main)?, row))?;
+    if let Some(exit) = look_at(ui, env, &main, (common, args), &chosen)? {
+        return Ok(exit);
+    }
     require_reaping(ui, env, if args.reap && !common.dry_run { &chosen } else { &[] }, args.yes)?;
     // The shell function leaves a directory that is gone; without it, a shell would be left in one.
     let can_leave = env.var(FUNCTION).is_some();
@@ -140,8 +141,7 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     };
     let (mut agents, mut exit) = (Vec::new(), Exit::Done);
     for row in chosen {
-        let worker = row.worker.as_deref();
-        let done = match worker {
+        let done = match row.worker.as_deref() {
             Some(worker) if row.kind == POOL => call("worker-ctl", &nuke, &[worker])?,
             Some(worker) if row.kind == "root" => {
                 call("worker-ctl", &[&nuke[..], &["--worktree"]].concat(), &[worker])?
@@ -181,6 +181,26 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         repository::worktree_base(&main).map(|base| fs::remove_empty_dir(&base));
     }
     Ok(if exit.code() == 0 { removed } else { exit })
+}
+
+/// Refuses what would be lost. A worktree that a person made becomes an agent first, if they agreed: then the rest is done here,
+/// and this is its exit code.
+fn look_at(
+    ui: &Ui,
+    env: &Env,
+    main: &Path,
+    (common, args): (&Common, &Args),
+    chosen: &[&Row],
+) -> Result<Option<Exit>> {
+    chosen.iter().try_for_each(|row| refuse(row, args.force))?;
+    chosen.iter().filter(|_| !args.force).try_for_each(|row| refuse_unlanded(&env.at(main)?, row))?;
+    let Some(plain) = chosen.iter().find(|row| row.kind == "root" && row.worker.is_none()) else { return Ok(None) };
+    if common.dry_run && args.yes {
+        ui.line(format!("would make an agent of {}", printable(&plain.worktree)));
+        return Ok(Some(Exit::Done));
+    }
+    worker(ui, env, plain, args.yes)?;
+    remove(ui, env, common, args).map(Some)
 }
 
 fn runs_in(row: &Row, main: &Path) -> Failure {

@@ -159,7 +159,7 @@ pub fn require<'r>(rows: &'r [Row], name: &str) -> Result<&'r Row> {
 }
 
 /// The worker in the row of this name. Where there is none, the worktree becomes one, if that is meant.
-fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
+pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
     if let Some(worker) = &row.worker {
         return Ok(worker.clone());
     }
@@ -265,11 +265,13 @@ pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Ex
             let rows = here(env)?;
             let row = require(&rows, name)?;
             let is_free = row.task.as_deref().is_none_or(|task| task == "idle");
-            let can_start = is_free && (row.worker.is_some() || verb.adopts.is_for(row, name));
+            let is_yes = words.iter().any(|word| word == "--yes");
+            let can_start = is_free && (row.worker.is_some() || is_yes || verb.adopts.is_for(row, name));
             if can_start && row.alive != "up" && !common.dry_run {
                 let up = Verb { command: "up", ..verb };
                 let quiet = Common { quiet: true, json: false, ..common.clone() };
-                let started = run(ui, env, &quiet, up, std::slice::from_ref(name))?;
+                let agreed = is_yes.then(|| "--yes".to_owned());
+                let started = run(ui, env, &quiet, up, &[name.clone()].into_iter().chain(agreed).collect::<Vec<_>>())?;
                 if started.code() != 0 {
                     return Ok(started);
                 }

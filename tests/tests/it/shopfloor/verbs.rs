@@ -210,6 +210,21 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
 }
 
 #[test]
+fn a_person_who_agrees_makes_an_agent_of_a_worktree_on_the_way() {
+    let w = World::new();
+    let (floor, _) = origins(&w);
+    let app = &floor.app;
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\nagent = \"scripted\"\n");
+    app.shopfloor(&["start", "feat", "COMMIT a.txt a A", "--yes"]).exit(0).any_out().any_err();
+    app.shopfloor(&["wait", "feat"]).exit(0).out_has("feat needs_review");
+    app.shopfloor(&["rm", "fix"]).exit(1).err_has("was not started here").err_has("`shopfloor adopt ");
+    app.shopfloor(&["-n", "rm", "fix", "--yes"]).exit(0).out_has("would make an agent of");
+    assert!(row(app, "fix")["worker"].is_null());
+    app.shopfloor(&["rm", "fix", "--yes"]).exit(0).any_err().out_has("removed");
+    assert!(row(app, "fix").is_null());
+}
+
+#[test]
 fn hints_name_what_the_front_door_has() {
     let w = World::new();
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
