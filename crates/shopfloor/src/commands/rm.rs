@@ -185,13 +185,7 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
 
 /// Refuses what would be lost. A worktree that a person made becomes an agent first, if they agreed: then the rest is done here,
 /// and this is its exit code.
-fn look_at(
-    ui: &Ui,
-    env: &Env,
-    main: &Path,
-    (common, args): (&Common, &Args),
-    chosen: &[&Row],
-) -> Result<Option<Exit>> {
+fn look_at(ui: &Ui, env: &Env, main: &Path, (common, args): (&Common, &Args), chosen: &[&Row]) -> Result<Option<Exit>> {
     chosen.iter().try_for_each(|row| refuse(row, args.force))?;
     chosen.iter().filter(|_| !args.force).try_for_each(|row| refuse_unlanded(&env.at(main)?, row))?;
     let Some(plain) = chosen.iter().find(|row| row.kind == "root" && row.worker.is_none()) else { return Ok(None) };
