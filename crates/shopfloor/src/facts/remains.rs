@@ -6,7 +6,8 @@ use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::text::printable;
+use shopfloor_core::git::private_dir;
+use shopfloor_core::text::{printable, shell_word};
 
 use super::run_tool::ask;
 use crate::step::{OVERLAY, SWEATFILE, WORKERS};
@@ -33,19 +34,29 @@ pub fn read(env: &Env, step: &str) -> Remains {
     }
 }
 
-/// The agents whose worktrees need lines in `info/exclude`.
+/// The agents and other worktrees that need lines in `info/exclude`.
 fn agents(env: &Env) -> Vec<String> {
     let all = ask(env, &["worktree-spawn", "list"]).map(|answer| answer.records).unwrap_or_default();
     let made = all.iter().filter(|agent| agent["managed"] == true && agent["kind"] != "root");
     let names: Vec<String> = made.filter_map(|agent| agent["id"].as_str()).map(printable).collect();
-    match &names[..] {
-        [] => Vec::new(),
-        [name] => vec![format!("its lines in info/exclude are for the agent {name}; `shopfloor rm` removes it")],
-        several => vec![format!(
+    let agents = match &names[..] {
+        [] => None,
+        [name] => Some(format!("its lines in info/exclude are for the agent {name}; `shopfloor rm` removes it")),
+        several => Some(format!(
             "its lines in info/exclude are for the agents {}; `shopfloor rm` removes them",
             several.join(" ")
-        )],
-    }
+        )),
+    };
+    // Those that a person made were set up, too.
+    let others = all.iter().filter(|other| other["managed"] == false && other["kind"] == "root");
+    let set_up = others
+        .filter_map(|other| other["worktree"].as_str().map(Path::new))
+        .filter(|path| private_dir(path).is_some_and(|own| own.join("shopfloor/sweatfile-apply/record.json").exists()));
+    let others = set_up.map(|path| {
+        let (shown, undo) = (printable(&path.to_string_lossy()), shell_word(path));
+        format!("its lines in info/exclude are for {shown}, too; `sweatfile-apply -C {undo} remove` takes them back")
+    });
+    agents.into_iter().chain(others).collect()
 }
 
 fn overlay(env: &Env) -> Remains {

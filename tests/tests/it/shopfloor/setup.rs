@@ -448,10 +448,14 @@ fn a_teardown_waits_for_the_worktrees_of_agents() {
     app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
     app.git(&["add", "-A"]);
     app.git(&["commit", "-q", "-m", "setup"]);
+    let own = app.worktree("own");
     app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
     app.shopfloor(&["teardown", "-n"]).exit(1).any_out().err_has("for the agent main.feat");
     app.shopfloor(&["teardown"]).exit(1).any_out().err_has("for the agent main.feat; `shopfloor rm` removes it");
     app.shopfloor(&["rm", "feat"]).exit(0).any_out().any_err();
+    // Those of a worktree that a person made are needed, too.
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("/own, too; `sweatfile-apply -C ");
+    own.apply(&["remove"]).exit(0).any_out().any_err();
     app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
     assert_eq!(told(&app), before);
 }
