@@ -240,6 +240,7 @@ fn decide(
     let stem: String = if request.unique { first.chars().take(40).collect() } else { first };
     let named = request.branch.as_deref();
     let branches = facts::branches(git, place, &format!("{prefix}.{stem}"), named)?;
+    facts::refuse_git_dir(place, &caller.worktree.path, &request.base)?;
     facts::refuse_links(&caller.worktree.path, &request.base)?;
     let paths: Vec<PathBuf> = slugs.iter().map(|slug| path_of(caller, request, slug)).collect();
     let occupied = facts::occupied(&paths);

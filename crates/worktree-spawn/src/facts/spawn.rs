@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{Found, Root};
 use shopfloor_core::git::{Git, clean, run_git};
-use shopfloor_core::path::RelPath;
+use shopfloor_core::path::{self, RelPath};
 
 use crate::failure;
 use crate::repository_view::{Place, Worktree};
@@ -127,6 +127,21 @@ pub fn base_dir(place: &Place, configured: &Path, flag: Option<&Path>) -> PathBu
             inside.map_or(whole.clone(), Path::to_path_buf)
         }
     }
+}
+
+/// Refuses a base in a git directory (exit 2), where git would take a worktree's files for refs and objects. A worktree
+/// that itself lies in a bare repository may have others inside.
+pub fn refuse_git_dir(place: &Place, worktree: &Path, base: &Path) -> Result<()> {
+    let whole = worktree.join(base);
+    let below = whole.strip_prefix(worktree).unwrap_or(&whole);
+    let real = whole.ancestors().find_map(|dir| dir.canonicalize().ok()).unwrap_or_default();
+    let (own, common) = (path::real(worktree), path::real(&place.common_dir));
+    let is_in_common = real.starts_with(&common) && !(own.starts_with(&common) && real.starts_with(&own));
+    if is_in_common || below.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
+        return Err(Failure::usage(format!("worktrees cannot go below {}, in a git directory", whole.display()))
+            .hint("name another place with `--base-dir`, or with `worktree_base` in a config.toml"));
+    }
+    Ok(())
 }
 
 /// Refuses a base inside a worktree that leads through a link, because a checked-in link could lead anywhere.

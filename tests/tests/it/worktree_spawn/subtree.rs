@@ -224,6 +224,23 @@ fn a_base_in_the_repositorys_own_file_has_plain_characters_only() {
 }
 
 #[test]
+fn a_base_is_in_no_git_directory() {
+    let w = World::new();
+    let app = app(&w);
+    app.sh("ln -s .git door").exit(0);
+    let before = app.snapshot();
+    for base in [".git", ".git/refs/heads", ".git/new/er", ".GIT/x", "src/.Git", "door/x"] {
+        app.spawn(&["subtree", "x", "--base-dir", base]).exit(2).err_has("in a git directory");
+        write(&w.home(".config/shopfloor/config.toml"), &format!("[worktree-spawn]\nworktree_base = \"{base}\"\n"));
+        app.spawn(&["subtree", "x"]).exit(2).any_err();
+        std::fs::remove_file(w.home(".config/shopfloor/config.toml")).unwrap();
+    }
+    app.sh("rm -r .git/shopfloor").any_status().any_err();
+    app.assert_same_paths_since(&before);
+    assert_eq!(app.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main\n");
+}
+
+#[test]
 fn a_base_among_sources_hides_only_the_worktree() {
     let w = World::new();
     let app = app(&w);
