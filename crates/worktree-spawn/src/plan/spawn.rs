@@ -184,6 +184,10 @@ fn with_slug(facts: &SpawnFacts<'_>, request: &SpawnRequest, (id, slug): (&str, 
     agent.agent = Some(request.agent.clone());
     agent.base_sha = Some(base_sha.clone());
     let exclude = exclude(facts.all, &path);
+    if exclude.is_some() && path.to_str().is_none_or(|path| path.contains('\n')) {
+        return Err(Failure::usage(format!("{} is a path that no line of info/exclude can hold", path.display()))
+            .hint("name a directory without line ends and in UTF-8 with `--base-dir`"));
+    }
     let makes_branch = found.is_none();
     let is_elsewhere = request.from.is_some() && found.is_some_and(|(_, sha)| *sha != facts.base_sha);
     let warning = is_elsewhere

@@ -241,6 +241,17 @@ fn a_base_is_in_no_git_directory() {
 }
 
 #[test]
+fn a_base_that_no_exclude_line_can_hold_is_refused() {
+    let w = World::new();
+    let app = app(&w);
+    app.spawn(&["subtree", "x", "--base-dir", "a\nb"]).exit(2).err_has("no line of info/exclude can hold");
+    app.sh("worktree-spawn subtree x --base-dir \"$(printf 'a\\377')\"").exit(2).err_has("no line of info/exclude");
+    assert_eq!(app.git(&["branch", "--list", "main.x"]), "");
+    // Where no line is needed, any directory will do.
+    app.spawn(&["subtree", "x", "--base-dir", "../a\nb"]).succeeds();
+}
+
+#[test]
 fn a_base_among_sources_hides_only_the_worktree() {
     let w = World::new();
     let app = app(&w);
