@@ -45,12 +45,14 @@ pub struct KnownAgent {
     pub is_managed: bool,
     /// Why its record cannot be read, if so.
     pub error: Option<String>,
+    /// What mends that.
+    pub cure: String,
 }
 
 impl KnownAgent {
     /// An agent that was spawned, with a record that can be read.
     pub fn spawned(agent: Agent, worktree: Worktree) -> KnownAgent {
-        KnownAgent { agent, worktree, is_managed: true, error: None }
+        KnownAgent { agent, worktree, is_managed: true, error: None, cure: String::new() }
     }
 
     pub fn keys(&self) -> AgentKeys<'_> {

@@ -9,6 +9,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::written_files::{self, Listed};
 
 use crate::slug::slug;
@@ -115,10 +116,7 @@ impl Agent {
 
     /// Reads the bytes of a record.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Agent> {
-        let bad = |why: String| {
-            Failure::malformed(format!("{}: {why}", path.display()))
-                .hint("move the file away and run `worktree-spawn list` again; the worktree itself is not touched")
-        };
+        let bad = |why: String| Failure::malformed(format!("{}: {why}", path.display())).hint(way_out(path));
         let agent: Agent = serde_json::from_slice(bytes).map_err(|e| bad(e.to_string()))?;
         if agent.v > VERSION {
             let newer = format!("{}: version {} is newer than this program knows", path.display(), agent.v);
@@ -169,6 +167,15 @@ impl Agent {
         let text = serde_json::to_string(self).map_err(|e| Failure::failed("cannot write a record").because(e))?;
         written_files::write(env, path, format!("{text}\n").as_bytes())
     }
+}
+
+/// What to do about a record that nobody can understand. The worktree itself is not touched.
+pub fn way_out(record: &Path) -> String {
+    let record = shell_word(record);
+    format!(
+        "look at the worktree, then move the record away: `mv {record} {record}.damaged`; the worktree then counts as made \
+         by hand, so `git worktree remove` removes it"
+    )
 }
 
 /// A new unique id.

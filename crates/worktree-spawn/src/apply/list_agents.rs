@@ -118,7 +118,7 @@ impl ListedAgent {
     }
 
     pub fn answer(&self) -> AgentAnswer<'_> {
-        let KnownAgent { agent, worktree, is_managed, error } = &self.known;
+        let KnownAgent { agent, worktree, is_managed, error, .. } = &self.known;
         let is_known = error.is_none();
         let liveness = if is_known { self.liveness } else { Liveness::Unknown };
         let lost = "its worktree is not where git's record says; `worktree-spawn repair` looks for it";

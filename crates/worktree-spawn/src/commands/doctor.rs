@@ -131,9 +131,8 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
     let all = agents::all(place)?;
     for known in &all {
         if let Some(why) = &known.error {
-            let (id, path) = (&known.agent.id, known.worktree.path.display());
-            let fix = format!("look at the agent in {path}, then remove it with `worktree-spawn remove {id} --force`");
-            findings.push(Finding::bad("agents", format!("the record of {id} is damaged: {why}"), fix, None));
+            let detail = format!("the record of {} cannot be read: {why}", known.agent.id);
+            findings.push(Finding::bad("agents", detail, &known.cure, None));
         }
     }
     if all.iter().any(|known| known.agent.kind == AgentKind::Subtree) && lock_and_excludes::lacks_excludes(place)? {

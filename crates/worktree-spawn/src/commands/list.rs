@@ -62,7 +62,7 @@ fn print_paths(ui: &Ui, all: &[ListedAgent]) {
 
 /// An agent's state as text.
 fn text(listed: &ListedAgent) -> String {
-    let KnownAgent { agent, worktree, is_managed, error } = &listed.known;
+    let KnownAgent { agent, worktree, is_managed, error, .. } = &listed.known;
     if let Some(error) = error {
         return format!("{}: {}", printable(&agent.id), printable(error));
     }

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::written_files::Listed;
 
 use super::repository;
 use crate::agent_in_worktree::KnownAgent;
 use crate::failure;
-use crate::identity::{Agent, AgentKind, ROOT};
+use crate::identity::{Agent, AgentKind, ROOT, way_out};
 use crate::layout;
 use crate::repository_view::{Place, Worktree};
 use crate::slug::slug;
@@ -32,14 +33,19 @@ pub fn in_tree(place: &Place, worktree: &Worktree) -> Vec<KnownAgent> {
 
 /// As [`in_tree`], with the ids in the records of all worktrees.
 fn in_tree_among(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Vec<KnownAgent> {
-    let unreadable = |slug: &str, failure: &Failure| KnownAgent {
+    let unreadable = |slug: &str, file: &Path, failure: &Failure| KnownAgent {
         agent: Agent::root(slug, worktree.branch.as_deref(), place.env.now),
         worktree: worktree.clone(),
         is_managed: false,
         error: Some(failure.to_string()),
+        cure: match failure.is_write_refused() {
+            true => format!("make it readable: `chmod u+r {}`", shell_word(file)),
+            false => failure.hints.join("; "),
+        },
     };
     let own = own(place, worktree, recorded);
-    let own = own.unwrap_or_else(|failure| unreadable(&entry_name(worktree), &failure));
+    let record = layout::identity_file(&worktree.git_dir);
+    let own = own.unwrap_or_else(|failure| unreadable(&entry_name(worktree), &record, &failure));
     let seats = fs::list(&layout::seats_dir(&worktree.git_dir)).unwrap_or_default();
     let seated = seats.iter().filter_map(|slug| {
         let slug = slug.to_string_lossy();
@@ -54,7 +60,7 @@ fn in_tree_among(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> 
                     ..KnownAgent::spawned(seat, worktree.clone())
                 })
             }
-            Err(failure) => Some(unreadable(&format!("{}/{slug}", own.agent.id), &failure)),
+            Err(failure) => Some(unreadable(&format!("{}/{slug}", own.agent.id), &file, &failure)),
         }
     });
     let seated: Vec<KnownAgent> = seated.collect();
@@ -63,7 +69,7 @@ fn in_tree_among(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> 
 
 /// A worktree's own agent.
 fn own(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Result<KnownAgent> {
-    let known = |agent: Agent, is_managed| KnownAgent { agent, worktree: worktree.clone(), is_managed, error: None };
+    let known = |agent: Agent, is_managed| KnownAgent { is_managed, ..KnownAgent::spawned(agent, worktree.clone()) };
     let root = |id: &str| Agent::root(id, worktree.branch.as_deref(), place.env.now);
     if worktree.is_main {
         return Ok(known(root(ROOT), true));
@@ -73,7 +79,8 @@ fn own(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Result<Kno
         let agent = Agent::parse(&record, &bytes)?;
         return match agent.kind {
             AgentKind::Worker => {
-                Err(Failure::malformed(format!("{} has the record of a seat", worktree.path.display())))
+                Err(Failure::malformed(format!("{} has the record of a seat", worktree.path.display()))
+                    .hint(way_out(&record)))
             }
             kind => {
                 let is_ours = agent.is_ours((&record, &bytes), &worktree.path, &recorded.listed);
@@ -82,7 +89,8 @@ fn own(place: &Place, worktree: &Worktree, recorded: &RecordedIds) -> Result<Kno
         };
     }
     if !worktree.git_dir.join("HEAD").exists() {
-        return Err(Failure::not_found(format!("the worktree {} is gone", worktree.path.display())));
+        return Err(Failure::not_found(format!("the worktree {} is gone", worktree.path.display()))
+            .hint(format!("look at git's record of it: `ls {}`", shell_word(&worktree.git_dir))));
     }
     // A worktree made by hand, in a bare layout or by another tool is a root of its own, with its branch as id if that
     // is free.
@@ -191,7 +199,7 @@ pub fn speaker(place: &Place, named: Option<&str>) -> Result<KnownAgent> {
     let gone = |agent: Agent| {
         let (path, git_dir) = (place.common_dir.clone(), place.common_dir.clone());
         let worktree = Worktree { path, git_dir, branch: None, is_main: false, is_lost: true };
-        KnownAgent { agent, worktree, is_managed: false, error: None }
+        KnownAgent { is_managed: false, ..KnownAgent::spawned(agent, worktree) }
     };
     agent.map(gone).ok_or(failure)
 }
@@ -215,7 +223,9 @@ pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
         }
         return match &known.error {
             None => Ok(known.clone()),
-            Some(why) => Err(Failure::malformed(format!("the record of {name} cannot be read")).details([why.clone()])),
+            Some(why) => Err(Failure::malformed(format!("the record of {name} cannot be read"))
+                .details([why.clone()])
+                .hint(known.cure.clone())),
         };
     }
     let with_slug = |slug: &str| -> Vec<_> {

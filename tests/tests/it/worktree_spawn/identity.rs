@@ -4,6 +4,28 @@ use crate::support::spawn::{app, subtree};
 use crate::support::world::{World, mode, text, write};
 
 #[test]
+fn doctor_says_how_to_get_out_of_a_record_that_cannot_be_read() {
+    let w = World::new();
+    let app = app(&w);
+    let d = subtree(&app, &["d"]);
+    let file = app.path.join(".git/worktrees/d/shopfloor/worktree-spawn/identity.json");
+    let record = std::fs::read_to_string(&file).unwrap();
+    write(&file, &record.replace("\"v\":1", "\"v\":9"));
+    app.spawn(&["doctor"]).exit(1).out_has("is newer than this program knows; use the version of worktree-spawn");
+    app.sh(&format!("chmod 0 {}", file.display())).exit(0);
+    let doctor = app.run_bound("worktree-spawn", &["doctor"]).exit(1);
+    doctor.out_has("Permission denied").out_has("`chmod u+r ");
+    app.sh(&format!("chmod 600 {}", file.display())).exit(0);
+    write(&file, "{b");
+    let doctor = app.spawn(&["doctor"]).exit(1).stdout;
+    let way = doctor.split('`').nth(1).unwrap().to_owned();
+    app.spawn(&["remove", "d", "--force"]).exit(2).err_has("the record of d cannot be read").err_has(&way);
+    app.sh(&way).exit(0);
+    app.git(&["worktree", "remove", d.path.to_str().unwrap()]);
+    app.spawn(&["doctor"]).exit(0).any_out();
+}
+
+#[test]
 fn an_identity_survives_everything_but_the_removal_of_its_worktree() {
     let w = World::new();
     let app = app(&w);
