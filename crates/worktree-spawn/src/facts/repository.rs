@@ -1,6 +1,7 @@
 //! The current repository and its worktrees, read from plain files where these say enough (`.git`, `commondir`,
 //! `worktrees/*/{gitdir,HEAD}`). Git is asked about everything unusual.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
@@ -47,6 +48,10 @@ fn read(env: &Env) -> Result<Option<Place>> {
     let Some(git_dir) = private_dir(top) else { return Ok(None) };
     git::require_sound(&git_dir)?;
     let Some(common_dir) = git::common_of(&git_dir) else { return Ok(None) };
+    // Git prints such a path on two lines, and is asked to say so.
+    if common_dir.as_os_str().as_bytes().contains(&b'\n') {
+        return Ok(None);
+    }
     [&common_dir, &git_dir].into_iter().try_for_each(|dir| refuse_linked_state(dir))?;
     git::refuse_led_elsewhere(env, top, &git_dir, &common_dir)?;
     let Some(config) = fs::read_text(&common_dir.join("config"))? else { return Ok(None) };

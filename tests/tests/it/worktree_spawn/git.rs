@@ -136,6 +136,15 @@ fn a_bare_repository_in_a_wrapper_directory_works() {
 }
 
 #[test]
+fn a_repository_whose_path_has_a_line_end_is_refused_with_the_reason() {
+    let w = World::new();
+    let odd = w.repo("a\nb");
+    for args in [&["subtree", "x"][..], &["worker", "w"], &["list"]] {
+        odd.spawn(args).exit(2).err_has("contains a newline").err_has("move the repository");
+    }
+}
+
+#[test]
 fn a_separate_git_directory_works() {
     let w = World::new();
     app(&w);
