@@ -55,9 +55,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     if !args.here {
         require_spawned(&known)?;
-        // git's record may name any directory.
-        if known.worktree.is_lost && known.worktree.path.join(".git").exists() {
-            let why = format!("{} is not at {}", known.agent.id, known.worktree.path.display());
+        // git's record may name any directory, and in one without a `.git` git works on the repository above.
+        if known.worktree.is_lost {
+            let why = format!("the worktree of {} is not at {}", known.agent.id, known.worktree.path.display());
             return Err(Failure::not_found(why).hint("if it was moved, `worktree-spawn repair` finds it"));
         }
     }

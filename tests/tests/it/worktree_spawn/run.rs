@@ -134,6 +134,22 @@ fn a_death_is_reported_once() {
 }
 
 #[test]
+fn nothing_runs_for_an_agent_whose_worktree_is_not_there() {
+    let w = World::new();
+    let app = app(&w);
+    let x = subtree(&app, &["x"]);
+    x.spawn(&["worker", "w"]).succeeds();
+    for gone in ["rm .git", "rm -rf \"$PWD\""] {
+        x.sh(gone).exit(0);
+        for id in ["main.x", "main.x/w"] {
+            let refused = app.spawn(&["run", id, "--", "pwd"]).exit(1);
+            refused.err_has(&format!("is not at {}", x.path.display())).err_has("worktree-spawn repair");
+        }
+    }
+    assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
+}
+
+#[test]
 fn a_run_goes_on_when_the_agents_parent_is_removed() {
     let w = World::new();
     let app = app(&w);
