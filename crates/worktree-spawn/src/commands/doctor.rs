@@ -135,6 +135,14 @@ fn check_worktrees(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> 
             findings.push(Finding::bad("agents", detail, &known.cure, None));
         }
     }
+    let own: Vec<_> =
+        all.iter().filter(|known| known.agent.kind != AgentKind::Worker && known.error.is_none()).collect();
+    for (n, one) in own.iter().enumerate() {
+        if let Some(other) = own[..n].iter().find(|other| other.agent.id == one.agent.id) {
+            let copied = agents::copied(other, one);
+            findings.push(Finding::bad("agents", copied.message, copied.hints.join("; "), None));
+        }
+    }
     if all.iter().any(|known| known.agent.kind == AgentKind::Subtree) && lock_and_excludes::lacks_excludes(place)? {
         let detail = "info/exclude lacks lines that hide agents' files".to_owned();
         findings.push(mendable("excludes", detail, "add the lines".into()));

@@ -216,10 +216,7 @@ pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
     let mut named = all.iter().filter(|known| known.agent.id == name);
     if let Some(known) = named.next() {
         if let Some(other) = named.next() {
-            let (one, other) = (known.worktree.path.display(), other.worktree.path.display());
-            return Err(failure::AMBIGUOUS
-                .failure(format!("{one} and {other} both have the record of {name}"))
-                .hint("one of the agents has copied it; look at both worktrees"));
+            return Err(copied(known, other));
         }
         return match &known.error {
             None => Ok(known.clone()),
@@ -240,6 +237,7 @@ pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
         [known] => Ok((*known).clone()),
         [] => Err(Failure::not_found(format!("there is no agent `{name}`"))
             .hint("run `worktree-spawn list` to see all agents")),
+        [one, other, ..] if one.agent.id == other.agent.id => Err(copied(one, other)),
         several => {
             let ids: Vec<&str> = several.iter().map(|known| known.agent.id.as_str()).collect();
             Err(failure::AMBIGUOUS
@@ -247,4 +245,14 @@ pub fn require(place: &Place, name: &str) -> Result<KnownAgent> {
                 .hint("use the whole id"))
         }
     }
+}
+
+/// The failure where two worktrees have one record.
+pub fn copied(one: &KnownAgent, other: &KnownAgent) -> Failure {
+    let (id, first, second) = (&one.agent.id, one.worktree.path.display(), other.worktree.path.display());
+    // Ours is the one that is about its directory.
+    let copy = if one.is_managed { other } else { one };
+    failure::AMBIGUOUS
+        .failure(format!("{first} and {second} both have the record of {id}"))
+        .hint(format!("one of the agents has copied it; {}", way_out(&layout::identity_file(&copy.worktree.git_dir))))
 }

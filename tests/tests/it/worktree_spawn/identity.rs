@@ -4,6 +4,21 @@ use crate::support::spawn::{app, subtree};
 use crate::support::world::{World, mode, text, write};
 
 #[test]
+fn a_copied_record_is_named_with_both_worktrees() {
+    let w = World::new();
+    let app = app(&w);
+    let (a, b) = (subtree(&app, &["a"]), subtree(&app, &["b"]));
+    let record = |name: &str| app.path.join(format!(".git/worktrees/{name}/shopfloor/worktree-spawn/identity.json"));
+    std::fs::copy(record("a"), record("b")).unwrap();
+    let both = format!("{} and {} both have the record of main.a", a.path.display(), b.path.display());
+    for name in ["a", "main.a"] {
+        app.spawn(&["path", name]).exit(1).err_has(&both);
+    }
+    let doctor = app.spawn(&["doctor"]).exit(1);
+    doctor.out_has(&both).out_has(&format!("`mv {}", record("b").display()));
+}
+
+#[test]
 fn doctor_says_how_to_get_out_of_a_record_that_cannot_be_read() {
     let w = World::new();
     let app = app(&w);
