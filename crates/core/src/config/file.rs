@@ -151,7 +151,9 @@ impl Reader<'_> {
     fn wrong(&self, key: &str, kind: SettingType, item: &Item) -> Failure {
         let value = match kind {
             SettingType::Choice(_) => item.as_str().map_or(item.type_name().to_owned(), |word| format!("`{word}`")),
-            SettingType::Duration(_) | SettingType::DurationOrNever => format!("`{}`", item.to_string().trim()),
+            SettingType::Number | SettingType::Duration(_) | SettingType::DurationOrNever => {
+                format!("`{}`", item.to_string().trim())
+            }
             _ => item.type_name().to_owned(),
         };
         let what = format!("`{key}` must be {}, not {value}", kind.wanted());

@@ -170,7 +170,7 @@ impl SettingType {
         match self {
             SettingType::Text => "a string".into(),
             SettingType::Path => "a string (write the home of another user out)".into(),
-            SettingType::Number => "a whole number".into(),
+            SettingType::Number => "a whole number from 0".into(),
             SettingType::Truth => "true or false".into(),
             SettingType::Duration(_) => "a length of time, such as \"90s\" or \"2h\"".into(),
             SettingType::DurationOrNever => "a length of time, such as \"90s\" or \"7d\", or \"never\"".into(),

@@ -224,6 +224,14 @@ fn a_base_in_the_repositorys_own_file_has_plain_characters_only() {
 }
 
 #[test]
+fn a_negative_depth_is_refused_with_its_value() {
+    let w = World::new();
+    let app = app(&w);
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = -1\n");
+    app.spawn(&["subtree", "x"]).exit(2).err_has("`max_depth` must be a whole number from 0, not `-1`");
+}
+
+#[test]
 fn a_base_is_in_no_git_directory() {
     let w = World::new();
     let app = app(&w);
