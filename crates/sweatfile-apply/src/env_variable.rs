@@ -47,6 +47,9 @@ pub fn common_value(line: &[u8]) -> Result<String, String> {
     match (word_text(word), direnv_text(word)) {
         (Some(text), Some(direnv)) if text == direnv => Ok(text),
         (None, _) if word.iter().any(|byte| matches!(byte, b'$' | b'`')) => Err(shell()),
+        (Some(text), _) if text.contains('\n') || text.contains('\'') && text.contains(['$', '\\', '`']) => {
+            Err("direnv and a shell read its value differently, however it is quoted".to_owned())
+        }
         _ => Err(format!("direnv and a shell read its value differently; quote it: `{name}='...'`")),
     }
 }

@@ -88,7 +88,11 @@ pub fn promotion(layer: &Layer, changes: &[&Change]) -> Result<PromotionPlan> {
     let (mut values, mut notes) = (Vec::new(), Vec::new());
     for change in changes {
         let key = &change.key;
-        let refuse = |why: &str| Failure::usage(format!("cannot promote {key}: {why}"));
+        let refuse = |why: &str| {
+            Failure::usage(format!("cannot promote {key}: {why}")).hint(format!(
+                "no answer was carried out; keep {key} or discard it, or write it into the sweatfile by hand"
+            ))
+        };
         let value = &env_variable::common_value(&change.line).map_err(|why| refuse(&why))?;
         if is_template && template::has_placeholder(value) {
             return Err(refuse("its value would be taken for a placeholder in a sweatfile with `template = true`"));

@@ -210,7 +210,6 @@ fn a_value_that_direnv_and_a_shell_read_differently_is_not_promoted() {
         "A=a(b)",
         "A=a\\nb",
         "A=~/x",
-        "A=\"a\\nb\"",
         "A=\"C:\\x\"",
         "A='it''s'",
         "A=a'b'",
@@ -221,6 +220,13 @@ fn a_value_that_direnv_and_a_shell_read_differently_is_not_promoted() {
         app.write(".sweatshop-env", &format!("{line}\n"));
         let out = app.apply(&["env", "review", "--promote", "A"]).exit(2);
         out.err_has("cannot promote A: direnv and a shell read its value differently").err_has("quote it: `A='...'`");
+    }
+    // No quotes help here, and no other answer is carried out.
+    for line in ["A=\"a\\nb\"", "A=\"it's \\$b\""] {
+        app.write(".sweatshop-env", &format!("{line}\nB=1\n"));
+        let out = app.apply(&["env", "review", "--promote", "A", "--discard", "B"]).exit(2);
+        out.err_has("however it is quoted").err_has("no answer was carried out; keep A or discard it, or write it");
+        assert!(app.read(".sweatshop-env").contains("B=1"), "{line}");
     }
     assert!(!app.has("sweatfile"));
     let alike = [
