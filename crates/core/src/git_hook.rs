@@ -101,7 +101,7 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
     let dir = &repo.hooks_dir;
     if dir.parent().is_none() || (dir.exists() && !dir.is_dir()) {
         return Err(Failure::usage(format!("core.hooksPath is {}, which is not a directory for hooks", dir.display()))
-            .hint("unset it: `git config --unset core.hooksPath`"));
+            .hint(git.unset_hooks_path(repo)?));
     }
     let has_stub = !tools_at(&repo.hooks_dir.join(hook)).is_empty();
     let installed = match run_by(git, repo, hook, tool)?.filter(|_| !has_stub) {

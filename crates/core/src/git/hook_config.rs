@@ -22,6 +22,17 @@ impl Git {
         Ok(self.config(&repo.git_dir, "core.hooksPath", Some("--type=path"))?.map(PathBuf::from))
     }
 
+    /// What takes `core.hooksPath` back, in words: it may be set in several files.
+    pub fn unset_hooks_path(&self, repo: &Repo) -> Result<String> {
+        let asked = self.cmd(&repo.git_dir).args(["config", "-z", "--show-scope", "--get", "core.hooksPath"]);
+        let said = asked.var("GIT_DIR", &repo.git_dir).capture()?.stdout;
+        let scope = nul_fields(&said).next().map(String::from_utf8_lossy).unwrap_or("local".into());
+        Ok(match &*scope {
+            "command" => "leave it out: `git -c` or a variable sets it".to_owned(),
+            file => format!("unset it: `git config --{file} --unset core.hooksPath`"),
+        })
+    }
+
     /// The hooks of an event that git's configuration has, in the order in which git runs them. An older git knows no
     /// such hooks, and no `git hook list`.
     pub fn configured_hooks(&self, dir: &Path, event: &str) -> Result<Vec<ConfiguredHook>> {

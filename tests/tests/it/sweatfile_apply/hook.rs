@@ -220,8 +220,14 @@ fn unusual_hook_directories_are_reported() {
     app.apply(&["hook", "install"]).succeeds();
     app.apply(&["hook", "uninstall"]).succeeds();
     app.git(&["config", "core.hooksPath", "/dev/null"]);
-    app.apply(&["hook", "install"]).exit(2).err_has("core.hooksPath is /dev/null");
-    app.git(&["config", "--unset", "core.hooksPath"]);
+    let told = app.apply(&["hook", "install"]).exit(2);
+    told.err_has("core.hooksPath is /dev/null").err_has("unset it: `git config --local --unset core.hooksPath`");
+    app.git(&["config", "--local", "--unset", "core.hooksPath"]);
+    w.at(w.home("")).write("gitconfig", "[core]\n\thooksPath = /dev/null\n");
+    let file = w.home("gitconfig");
+    let global = [("GIT_CONFIG_GLOBAL", file.to_str().unwrap())];
+    let told = app.run_with("sweatfile-apply", &["hook", "install"], &global).exit(2);
+    told.err_has("unset it: `git config --global --unset core.hooksPath`");
     app.sh("mv .git/hooks ../hooks && ln -s ../../hooks .git/hooks").exit(0);
     app.apply(&["hook", "install"]).exit(4).err_has("is a symbolic link");
     assert!(!w.home("eng/repos/hooks/post-checkout").exists());
