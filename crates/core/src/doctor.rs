@@ -7,6 +7,7 @@ use clap::Args;
 use crate::error::{Exit, Result};
 use crate::git::{Git, Repo};
 use crate::git_hook;
+use crate::proc::is_executable;
 use crate::text::printable;
 use crate::ui::Ui;
 use serde_json::json;
@@ -63,7 +64,8 @@ pub fn check_hook<R>(git: &Git, repo: &Repo, tool: &str, repair: R) -> Finding<R
     let look = || -> Result<(bool, bool, Option<PathBuf>)> {
         let is_missing = git_hook::missing(git, repo, POST_CHECKOUT)?.contains(&tool);
         let is_run = !is_missing && git_hook::runs(git, repo, POST_CHECKOUT, tool)?.is_some();
-        Ok((is_missing, is_run, git_hook::status(repo, POST_CHECKOUT)?.chained))
+        let chained = git_hook::status(repo, POST_CHECKOUT)?.chained.filter(|hook| is_executable(hook));
+        Ok((is_missing, is_run, chained))
     };
     match look() {
         Err(failure) => Finding::bad("hooks", failure.to_string(), failure.hints.join("; "), None),

@@ -42,7 +42,7 @@ pub struct HookStatus {
     pub path: PathBuf,
     /// The tools that our stub runs; empty if there is no stub of ours.
     pub tools: Vec<String>,
-    /// The hook that was there before and still runs first.
+    /// The hook that was there before, which still runs first if it is executable.
     pub chained: Option<PathBuf>,
 }
 

@@ -13,6 +13,7 @@ use crate::git::{Git, Repo};
 use crate::git_hook::{self, Installed};
 use crate::hook_manager::{self, Managed};
 use crate::pre_remove;
+use crate::proc::is_executable;
 use crate::text::printable;
 use crate::ui::Ui;
 
@@ -179,7 +180,10 @@ fn install(ui: &Ui, git: &Git, repo: &Repo, tool: &'static str, hook: &'static s
                 }
             }
             if let Some(chained) = &status.chained {
-                ui.note(format!("the hook that was there still runs first: {}", chained.display()));
+                // Nor did git run it before.
+                let how =
+                    if is_executable(chained) { "still runs first" } else { "is not executable, so it does not run" };
+                ui.note(format!("the hook that was there {how}: {}", chained.display()));
             }
             let is_relative = git.hooks_path(repo)?.is_some_and(|path| path.is_relative());
             if is_relative && repo.has_own_hooks() && !repo.hooks_dir.starts_with(&repo.common_dir) {

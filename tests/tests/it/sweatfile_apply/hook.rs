@@ -86,6 +86,9 @@ fn a_foreign_hook_still_runs_keeps_its_status_and_comes_back() {
     app.apply(&["hook", "status"]).exit(1).any_out();
     app.apply(&["hook", "uninstall"]).exit(0);
     assert_eq!(app.read(".git/hooks/post-checkout"), before);
+    // git runs no hook that is not executable, and neither does ours.
+    app.sh("chmod -x .git/hooks/post-checkout").exit(0);
+    app.apply(&["hook", "install"]).exit(0).any_out().err_has("is not executable, so it does not run: ");
 }
 
 #[test]
