@@ -47,10 +47,14 @@ impl Sweatfile {
     }
 }
 
+/// Files and directories, by their whole paths, in which programs find what they run.
+const CODE: &str = ".claude .claude/settings*.json .claude/hooks* .codex .codex/config.toml .cursor .cursor/mcp.json .gemini \
+                    .gemini/settings.json .vscode .vscode/tasks.json .husky .husky/* .cargo .cargo/config* .config/mise*";
+
 /// Whether programs are known to run what a file of this name says.
 pub fn runs_code(path: &RelPath, text: &str) -> bool {
     let (whole, name) = (path.to_string(), path.name().to_string_lossy().into_owned());
-    is_like(&name, ".envrc mise.toml .mise.toml .mcp.json lefthook* .lefthook*")
-        || is_like(&whole, ".claude/settings*.json .vscode/tasks.json .husky/*")
+    is_like(&name, ".envrc mise.toml .mise.toml .mcp.json lefthook* .lefthook* .pnpmfile*")
+        || is_like(&whole, CODE)
         || name == "package.json" && text.contains("install\"")
 }

@@ -9,7 +9,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{Content, Found, Root};
 use shopfloor_core::git::{Git, Home};
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::{is_like, shell_word};
+use shopfloor_core::text::shell_word;
 
 use super::copyable::{ENVIRONMENT, environment, name_left, stays};
 use crate::env_file;
@@ -109,8 +109,7 @@ pub fn told(git: &Git, home: &Home) -> Result<Vec<String>> {
     let paths = copied.iter().map(|path| path.to_string_lossy().into_owned());
     let lines = paths.map(|path| {
         let named = RelPath::parse(path.trim_end_matches('/'));
-        let is_dir_of_code = is_like(path.trim_end_matches('/'), ".husky .claude .vscode");
-        let runs = is_dir_of_code || named.is_ok_and(|path| runs_code(&path, "install\""));
+        let runs = named.is_ok_and(|path| runs_code(&path, "install\""));
         let note = if runs { "   (programs run what it says)" } else { "" };
         format!("  copy     {path} as {FILE} asks{note}")
     });

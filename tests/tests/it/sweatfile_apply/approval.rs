@@ -177,9 +177,11 @@ fn an_approval_holds_for_all_worktrees_until_a_character_changes() {
 fn what_is_approved_shows_contents_and_what_runs() {
     let w = World::new();
     let app = w.app();
-    let files = ["envrc", "claude/settings.local.json", "vscode/tasks.json", "husky/pre-push", "notes"];
-    let entries = files.map(|key| format!("[files.\"{key}\"]\ncontent = \"line of {key}\\n\\u001b[2J\"\n"));
-    app.commit("sweatfile", &entries.concat());
+    let agents = "claude/settings.local.json claude/hooks/x.sh gemini/settings.json codex/config.toml cursor/mcp.json";
+    let others = "envrc vscode/tasks.json husky/pre-push config/mise/config.toml cargo/config.toml pnpmfile.cjs notes";
+    let files: Vec<&str> = agents.split(' ').chain(others.split(' ')).collect();
+    let entries = files.iter().map(|key| format!("[files.\"{key}\"]\ncontent = \"line of {key}\\n\\u001b[2J\"\n"));
+    app.commit("sweatfile", &entries.collect::<String>());
     let shown = app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
     for key in files {
         let line = format!("write    .{key}");
