@@ -31,11 +31,16 @@ pub fn run(ui: &Ui, worktree: &OpenWorktree, args: &Args) -> Result<Exit> {
             ui.line(describe(&change, args.reveal));
         }
     }
-    let gone = review::removed(&before, &now);
+    note_removed(ui, &before, &now);
+    Ok(Exit::Done)
+}
+
+/// Mentions the variables that were removed since the snapshot.
+pub fn note_removed(ui: &Ui, before: &EnvFile, now: &EnvFile) {
+    let gone = review::removed(before, now);
     if !gone.is_empty() {
         ui.note(format!("removed since: {}", gone.join(", ")));
     }
-    Ok(Exit::Done)
 }
 
 /// The answer about one change.

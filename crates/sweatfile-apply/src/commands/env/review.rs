@@ -8,7 +8,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
-use super::diff::{describe, require_snapshot, require_usable};
+use super::diff::{describe, note_removed, require_snapshot, require_usable};
 use crate::apply;
 use crate::env_file::EnvFile;
 use crate::env_variable;
@@ -65,7 +65,9 @@ pub fn run(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, args: &Args) -> 
     }
     let answers = collect_answers(ui, worktree, &given)?;
     let lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
-    let plan = plan::plan(&require_own_snapshot(worktree)?, &require_usable(worktree)?, &answers);
+    let (before, here) = (require_own_snapshot(worktree)?, require_usable(worktree)?);
+    let plan = plan::plan(&before, &here, &answers);
+    note_removed(ui, &before, &here.variables());
     // Promoting comes first because it can be refused. After a kill the rest is simply asked again.
     promote(ui, worktree, dirs, &plan.promoted())?;
     if lock.is_some() {
