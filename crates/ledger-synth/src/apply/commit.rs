@@ -83,12 +83,13 @@ pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
     }
 }
 
-/// Commits the ledger's files as they are.
-pub fn commit(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
+/// Commits the ledger's files as they are. A dry run passes the files that would have come or gone before, by their paths
+/// below the ledger, and whether each would be there.
+pub fn commit(env: &Env, ledger: &Ledger, dry: Option<&[(String, bool)]>) -> Result<Committed> {
     // Two commits at once would undo each other's additions. This is not the ledger's own lock, which git's hooks
     // need.
     let lock = ledger.repo.shared_state(TOOL).join(format!("{}.commit.lock", ledger.word()));
-    let _lock = if is_dry { None } else { Some(Lock::take(&lock)?) };
+    let _lock = if dry.is_some() { None } else { Some(Lock::take(&lock)?) };
     refuse_hopeless(ledger, false)?;
     // git writes the message through a link, and the log of the branch.
     require_sound(&ledger.repo.git_dir)?;
@@ -108,7 +109,7 @@ pub fn commit(env: &Env, ledger: &Ledger, is_dry: bool) -> Result<Committed> {
     let mut tries = 0;
     loop {
         let before = changes(git, ledger, &all)?;
-        let committed = commit_once(env, git, ledger, is_dry, prefix.as_path(), &all);
+        let committed = commit_once(env, git, ledger, dry, prefix.as_path(), &all);
         tries += 1;
         // `archive` and writers of events do not wait for a commit, so its files may be gone.
         if committed.is_ok() || tries == TRIES || changes(git, ledger, &all)? == before {
@@ -121,19 +122,20 @@ fn commit_once(
     env: &Env,
     git: &Git,
     ledger: &Ledger,
-    is_dry: bool,
+    dry: Option<&[(String, bool)]>,
     prefix: &Path,
     all: &[PathBuf],
 ) -> Result<Committed> {
     let changes = changes(git, ledger, all)?;
-    if changes.is_empty() {
+    let count = count_with(&changes, dry.unwrap_or_default(), prefix, all);
+    if count == 0 {
         return Ok(Committed::Nothing);
     }
     if is_too_soon(env, git, ledger, prefix, &changes)? {
         return Ok(Committed::TooSoon);
     }
-    if is_dry {
-        return Ok(Committed::Files(changes.len(), None));
+    if dry.is_some() {
+        return Ok(Committed::Files(count, None));
     }
     let new: Vec<&Path> = changes.iter().filter(|c| c.is_untracked).map(|c| c.path.as_path()).collect();
     // A signal ends git, and the index is put back before it ends us.
@@ -149,6 +151,21 @@ fn commit_once(
     let output = git.cmd(ledger.top.path()).args(["rev-parse", "--short", "HEAD"]).capture()?;
     let sha = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok(Committed::Files(paths.len(), Some(sha)))
+}
+
+/// The number of changed files once these have come or gone, too.
+fn count_with(changes: &[ChangedFile], more: &[(String, bool)], prefix: &Path, all: &[PathBuf]) -> usize {
+    let mut paths: BTreeSet<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
+    let untracked: BTreeSet<&Path> = changes.iter().filter(|c| c.is_untracked).map(|c| c.path.as_path()).collect();
+    for (name, is_there) in more {
+        let path = prefix.join(name);
+        if !is_there && untracked.contains(&*path) {
+            paths.remove(&path);
+        } else if all.iter().any(|tracked| path.starts_with(tracked)) {
+            paths.insert(path);
+        }
+    }
+    paths.len()
 }
 
 /// Takes what was staged for a commit that failed out of the index again.

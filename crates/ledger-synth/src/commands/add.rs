@@ -328,7 +328,7 @@ fn synthesise(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()> {
 
 /// Commits if asked to.
 fn commit_ledger(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()> {
-    if args.commit && !ui.is_dry() && commit::commit(env, ledger, false)? == Committed::TooSoon {
+    if args.commit && !ui.is_dry() && commit::commit(env, ledger, None)? == Committed::TooSoon {
         ui.note(commit::TOO_SOON);
     }
     Ok(())

@@ -32,6 +32,8 @@ pub struct Args {
 pub struct Archived {
     files: usize,
     snapshot: Option<PathBuf>,
+    /// As in [`plan::ArchivePlan::changes`].
+    pub changes: Vec<(String, bool)>,
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
@@ -62,7 +64,7 @@ pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>) -> Re
     }
     let events = load_events(ledger)?;
     let plan = plan::archive(env.now, &events, age)?;
-    let mut files = plan.moves.len();
+    let (mut files, changes) = (plan.moves.len(), plan.changes());
     if !ui.is_dry() {
         let kept = execute::archive(ledger, &plan)?;
         if kept > 0 {
@@ -73,15 +75,17 @@ pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>) -> Re
         refresh_locked(ui, env, ledger)?;
     }
     let snapshot = plan.snapshot.map(|snapshot| ledger.dir.join(EVENTS).join(snapshot.name));
-    Ok(Archived { files, snapshot })
+    Ok(Archived { files, snapshot, changes })
 }
 
 pub fn print(ui: &Ui, archived: &Archived) {
     let would = if ui.is_dry() { "would have " } else { "" };
     let files = counted(archived.files, "file");
+    // With `--json` the answer is one of a synthesis.
+    let say = |line: String| if ui.is_json() { ui.note(line) } else { ui.line(line) };
     match &archived.snapshot {
         _ if archived.files == 0 => ui.detail("there is nothing to archive"),
-        Some(path) => ui.line(format!("{would}archived {files} into {}", printable(&path.to_string_lossy()))),
-        None => ui.line(format!("{would}archived {files}, which a snapshot covers already")),
+        Some(path) => say(format!("{would}archived {files} into {}", printable(&path.to_string_lossy()))),
+        None => say(format!("{would}archived {files}, which a snapshot covers already")),
     }
 }

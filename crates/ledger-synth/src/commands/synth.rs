@@ -35,7 +35,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             .with(Exit::Decide, "archiving needs confirmation, and there is no terminal")
             .hint("run `ledger-synth --archive --yes`, or `ledger-synth archive`"));
     }
-    if args.commit && !is_dry {
+    if args.commit {
         commit::refuse_hopeless(&ledger, args.archive)?;
     }
     let asks = ui.can_ask() && !args.yes && !ui.is_json() && !is_dry;
@@ -45,29 +45,29 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         ui.note("nothing was written");
         return Ok(Exit::Decide);
     }
-    let printed = {
+    let (printed, changes) = {
         let _lock = if is_dry { None } else { Some(ledger.lock()?) };
         let printed = print(ui, env, &ledger, &options)?;
         let is_archiving = args.archive || (asks && printed.has_events && ui.confirm("archive the events now?"));
+        let mut changes: Vec<_> = printed.is_due.then(|| (CURRENT.to_owned(), true)).into_iter().collect();
         if is_archiving && printed.has_events {
             let archived = archive::archive(ui, env, &ledger, None)?;
-            if !ui.is_json() {
-                archive::print(ui, &archived);
-            }
+            archive::print(ui, &archived);
+            changes.extend(archived.changes);
         }
-        printed
+        (printed, changes)
     };
     let is_committing = printed.has_events && (args.commit || (asks && ui.confirm("commit the ledger?")));
-    let committed = if is_committing { commit(ui, env, &ledger) } else { Ok(()) };
+    let committed = if is_committing { commit(ui, env, &ledger, &changes) } else { Ok(()) };
     let Some(answer) = printed.answer else { return committed.map(|()| Exit::Done) };
     Ok(output::print(ui, answer, committed))
 }
 
-/// Commits the ledger's files and prints the commit.
-fn commit(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<()> {
+/// Commits the ledger's files and prints the commit. A dry run has made none of these changes.
+fn commit(ui: &Ui, env: &Env, ledger: &Ledger, changes: &[(String, bool)]) -> Result<()> {
     let files = |count: usize| counted(count, "file");
     let say = |line: String| if ui.is_json() { ui.note(line) } else { ui.line(line) };
-    match commit::commit(env, ledger, ui.is_dry())? {
+    match commit::commit(env, ledger, ui.is_dry().then_some(changes))? {
         Committed::Nothing => ui.detail("everything is committed already"),
         Committed::TooSoon => ui.note(commit::TOO_SOON),
         Committed::Files(count, None) => say(format!("would commit {}", files(count))),
@@ -79,6 +79,8 @@ fn commit(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<()> {
 /// What a synthesis printed, or with `--json` the answer, to which what follows may add an error.
 struct Printed {
     has_events: bool,
+    /// In a dry run: `current.md` would be written.
+    is_due: bool,
     answer: Option<Value>,
 }
 
@@ -89,13 +91,13 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<
         adopt_page(ui, env, ledger, &current)?;
     }
     let Synthesis { outcome, event_count, events } = synthesise(ui, env, ledger, options)?;
-    let has_events = event_count > 0;
+    let (has_events, is_due) = (event_count > 0, matches!(outcome, SynthOutcome::Due(_)));
     let path = ledger.dir.join(CURRENT).to_string_lossy().into_owned();
     if let Some(events) = events.filter(|_| ui.is_json()) {
         let join = join(&events)?;
         let view = View::new(&join, ledger.page.session_window);
         let is_written = matches!(outcome, SynthOutcome::Written);
-        return Ok(Printed { has_events, answer: Some(output::ledger(&view, &events, &path, is_written)) });
+        return Ok(Printed { has_events, is_due, answer: Some(output::ledger(&view, &events, &path, is_written)) });
     }
     let shown = |word: &str| ui.line(format!("{word} {} ({})", printable(&path), counted(event_count, "event")));
     match outcome {
@@ -109,7 +111,7 @@ fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<
         }
         SynthOutcome::Written => shown("wrote"),
     }
-    Ok(Printed { has_events, answer: None })
+    Ok(Printed { has_events, is_due, answer: None })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use shopfloor_core::hash::Digest;
 
 use super::{Filter, join, join_all};
 use crate::event_time::{AHEAD, EventTime};
-use crate::facts::Events;
+use crate::facts::{ARCHIVE, EVENTS, Events};
 use crate::joined_ledger::Join;
 use crate::snapshot::{self, Snapshot};
 use crate::stored_event::EventRecord;
@@ -42,6 +42,16 @@ pub struct SnapshotPlan {
 pub struct ArchivePlan {
     pub snapshot: Option<SnapshotPlan>,
     pub moves: Vec<ArchiveMove>,
+}
+
+impl ArchivePlan {
+    /// The files that come and go, by their paths below the ledger, and whether each is there afterwards.
+    pub fn changes(&self) -> Vec<(String, bool)> {
+        let gone = self.moves.iter().map(|file| (format!("{EVENTS}/{}", file.name), false));
+        let kept = self.moves.iter().map(|file| (format!("{ARCHIVE}/{}/{}", file.day, file.name), true));
+        let snapshot = self.snapshot.iter().map(|snapshot| (format!("{EVENTS}/{}", snapshot.name), true));
+        gone.chain(kept).chain(snapshot).collect()
+    }
 }
 
 /// Folds every event that is old enough and not from the future, and every snapshot.

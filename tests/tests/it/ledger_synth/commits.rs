@@ -129,3 +129,25 @@ fn an_event_that_is_not_committed_says_how_far_it_is() {
     let out = app.ledger(&["add", "--now", "y", "--synth"]).exit(4).any_out();
     out.err_has("is written, but not synthesised or committed").err_has("`ledger-synth --yes`");
 }
+
+#[test]
+fn a_dry_run_counts_what_the_commit_takes() {
+    let w = World::new();
+    let app = w.app();
+    let files = |args: &[&str]| {
+        let out = app.ledger(args).exit(0).any_err().stdout;
+        let line = out.lines().find(|line| line.starts_with("would commit ") || line.starts_with("committed "));
+        line.unwrap().rsplit(' ').nth(1).unwrap().trim_start_matches('(').to_owned()
+    };
+    for (day, flag, expected) in [(1, "--archive", "3"), (2, "-v", "2"), (3, "--archive", "7")] {
+        event(&app, &format!("e{day}"), &format!("2026-01-0{day}T00:00:00Z"), "x", &format!("now: n{day}\n"));
+        let args = ["--yes", "--commit", flag];
+        let before = app.snapshot();
+        let dry = files(&[&args[..], &["-n"]].concat());
+        app.assert_untouched_since(&before);
+        assert_eq!((&*dry, &*files(&args)), (expected, expected), "{day}");
+    }
+    event(&app, "e4", "2026-01-04T00:00:00Z", "x", "now: n4\n");
+    let out = app.ledger(&["-n", "--json", "--archive", "--yes", "--commit"]).exit(0).any_out();
+    out.err_has("would have archived 2 files into").err_has("would commit");
+}

@@ -319,7 +319,7 @@ fn an_unborn_branch_and_a_detached_head_can_be_committed_to() {
     let app = w.app();
     app.git(&["switch", "-q", "--orphan", "new"]);
     event(&app, "a", "2026-01-02T00:00:00Z", "a", "now: a\n");
-    app.ledger(&["--no-confirm", "--commit", "-n"]).exit(0).out_has("would commit 1 file");
+    app.ledger(&["--no-confirm", "--commit", "-n"]).exit(0).out_has("would commit 2 files");
     app.ledger(&["--no-confirm", "--commit"]).succeeds();
     app.git(&["switch", "-q", "--detach"]);
     event(&app, "b", "2026-01-03T00:00:00Z", "a", "now: b\n");
