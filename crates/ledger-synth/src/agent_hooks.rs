@@ -100,21 +100,24 @@ impl SetupFile {
         }
     }
 
-    /// Its text without what [`set_up`](SetupFile::set_up) writes; empty if nothing else is in it.
+    /// Its text without what [`set_up`](SetupFile::set_up) writes; empty if that made the file.
     pub fn take_out(&self, text: &str) -> Result<String, String> {
         match self {
-            SetupFile::Hooks(program, _) => without_hooks(text, *program),
+            SetupFile::Hooks(program, files) => without_hooks(text, *program, files),
             SetupFile::Skill(_) if text == SKILL => Ok(String::new()),
             SetupFile::Skill(_) => Ok(text.to_owned()),
         }
     }
 }
 
+/// The command at the start of a session, without the program.
+pub const BANNER: &str = "ledger-synth banner --for-hook ";
+
 /// Each hook, and the command it runs. Only Claude Code shows nobody what a hook prints at the end of a session.
 fn hooks(program: HookProgram) -> [(&'static str, String); 2] {
     let (name, end) = (program.name(), if program == HookProgram::Claude { "" } else { " >&2" });
     [
-        ("SessionStart", format!("ledger-synth banner --for-hook {name}")),
+        ("SessionStart", format!("{BANNER}{name}")),
         ("SessionEnd", format!("ledger-synth add --from-hook {name} --synth --commit{end}")),
     ]
 }
@@ -154,7 +157,7 @@ fn with_hooks(text: &str, program: HookProgram, files: &ProjectFiles) -> Result<
 }
 
 /// The settings without our hooks, and without the lists that are empty then. The rest stays as it is.
-fn without_hooks(text: &str, program: HookProgram) -> Result<String, String> {
+fn without_hooks(text: &str, program: HookProgram, files: &ProjectFiles) -> Result<String, String> {
     if !hooks(program).iter().any(|(_, command)| text.contains(command)) {
         return Ok(text.to_owned());
     }
@@ -177,8 +180,8 @@ fn without_hooks(text: &str, program: HookProgram) -> Result<String, String> {
         all.get(event).filter(|_| list.elements().is_empty()).into_iter().for_each(CstObjectProp::remove);
     }
     settings.get("hooks").filter(|_| all.properties().is_empty()).into_iter().for_each(CstObjectProp::remove);
-    let left = root.to_string();
-    Ok(if left.split_whitespace().collect::<String>() == "{}" { String::new() } else { left })
+    // Any other text was made of a file that was there before.
+    Ok(if text == with_hooks("", program, files)? { String::new() } else { root.to_string() })
 }
 
 /// The skill, as the programs read it.
@@ -208,10 +211,14 @@ mod tests {
 
     #[test]
     fn what_is_added_can_be_taken_out_again_and_nothing_else_goes() {
-        let taken = |text: &str| without_hooks(text, HookProgram::Claude).unwrap();
+        let files = HookProgram::Claude.files().unwrap();
+        let taken = |text: &str| without_hooks(text, HookProgram::Claude, &files).unwrap();
         assert_eq!(taken(&hooked("", HookProgram::Claude).unwrap()), "");
         let own = "{\n  // ours\n  \"model\": \"x\"\n}\n";
         assert_eq!(taken(own), own);
+        for own in ["{}", "{\"hooks\":{}}"] {
+            assert_eq!(taken(&hooked(own, HookProgram::Claude).unwrap()).split_whitespace().collect::<String>(), "{}");
+        }
         let kept = taken(&hooked(own, HookProgram::Claude).unwrap());
         assert!(kept.contains("// ours") && kept.contains("\"model\"") && !kept.contains("hooks"), "{kept}");
         let others = r#"{ "hooks": { "SessionEnd": [{ "hooks": [{ "command": "date" }] }], "Stop": [] } }"#;

@@ -1,5 +1,7 @@
 //! `install`: sets up git, and agent programs if asked to, for a ledger.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use shopfloor_core::config::{self, REPOSITORY_FILE};
 use shopfloor_core::env::Env;
@@ -10,7 +12,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::agent_hooks::{HookProgram, SetupFile};
+use crate::agent_hooks::{BANNER, HookProgram, SetupFile};
 use crate::apply::files;
 use crate::facts::Ledger;
 use crate::facts::git_setup::{self, attribute_line, driver, git_setting, is_ours};
@@ -126,6 +128,12 @@ pub fn configure(ledger: &Ledger, is_dry: bool, tracked: Tracked, programs: &[Ho
 fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, programs: &[HookProgram]) -> Result<Exit> {
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
     let mut edits = program_edits(&worktree, programs, SetupFile::take_out)?;
+    let edited = edited_skills(&worktree, programs, &edits)?;
+    for edit in edits.iter_mut().filter(|edit| edit.after.is_empty() && edit.before.contains(BANNER)) {
+        if was_in_git(ledger, &edit.name)? {
+            edit.after = "{}\n".to_owned();
+        }
+    }
     for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, git_setup::ignore_line(ledger)?)] {
         edits.extend(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
     }
@@ -146,7 +154,33 @@ fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, programs: &[HookProgram]) -> Res
             tell(["would unset", "unset"], name);
         }
     }
-    Ok(Exit::Done)
+    edited.iter().for_each(|name| ui.warn(format!("{name} is not as `install` wrote it, and stays")));
+    Ok(if edited.is_empty() { Exit::Done } else { Exit::No })
+}
+
+/// The skills of these programs that are there and do not go.
+fn edited_skills(worktree: &Root, programs: &[HookProgram], edits: &[FileEdit]) -> Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for file in programs.iter().flat_map(|program| SetupFile::all(*program)) {
+        let name = file.name();
+        let rel = RelPath::parse(&name).map_err(|why| Failure::failed(why.to_string()))?;
+        let goes = edits.iter().any(|edit| edit.name == name);
+        if matches!(file, SetupFile::Skill(_)) && !goes && worktree.read(&rel)?.is_some() {
+            names.insert(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Whether git had a file of hooks before the commit that brought ours, or has it without them.
+fn was_in_git(ledger: &Ledger, name: &str) -> Result<bool> {
+    let git = |args: &[&str]| ledger.git.cmd(ledger.repo.require_worktree()?).args(args.iter().copied()).capture();
+    let brought = git(&["log", "-1", "--format=%H", "--no-textconv", "-S", BANNER, "--", name])?;
+    let before = match String::from_utf8_lossy(&brought.stdout).trim() {
+        "" => "HEAD".to_owned(),
+        commit => format!("{commit}^"),
+    };
+    Ok(git(&["cat-file", "-e", &format!("{before}:{name}")])?.status.success())
 }
 
 /// What `edit` makes of the files of these programs.

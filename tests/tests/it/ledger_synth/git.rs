@@ -285,7 +285,8 @@ fn install_undo_takes_out_what_install_wrote_and_nothing_else() {
     app.ledger(&["install", "--claude"]).succeeds();
     app.git(&["config", "merge.ledger-synth.name", "mine"]);
     app.write(".claude/skills/synthesize-ledgers/SKILL.md", "mine\n");
-    app.ledger(&["install", "--undo", "--claude"]).exit(0).out_has("edited .claude/settings.json");
+    let out = app.ledger(&["install", "--undo", "--claude"]).exit(1);
+    out.out_has("edited .claude/settings.json").err_has("SKILL.md is not as `install` wrote it, and stays");
     assert_eq!(app.read(".claude/skills/synthesize-ledgers/SKILL.md"), "mine\n");
     assert_eq!(app.read(".gitattributes"), "*.png binary\n");
     let settings = app.read(".claude/settings.json");

@@ -1,6 +1,6 @@
 //! Where the ledger is, and the settings that change it.
 
-use crate::support::ledger::{CURRENT, EVENTS, event, section, synth};
+use crate::support::ledger::{CURRENT, EVENTS, commit_all, event, section, synth};
 use crate::support::world::{Checked, Repo, World, write};
 
 #[test]
@@ -128,4 +128,31 @@ fn every_directory_and_hook_of_a_worktree_sees_its_ledger() {
     app.sh("chmod +x .git/hooks/pre-commit").exit(0);
     wt.sh("git commit -q --allow-empty -m x").succeeds();
     assert!(wt.read(CURRENT).contains("**Now:** hooked") && app.read(CURRENT).contains("**Now:** deep"));
+}
+
+#[test]
+fn a_file_of_hooks_that_was_there_before_install_stays() {
+    let w = World::new();
+    let app = w.app();
+    let file = ".claude/settings.json";
+    let install = || app.ledger(&["install", "--claude"]).succeeds();
+    let undo = || app.ledger(&["install", "--undo", "--claude"]).exit(0).any_out();
+    app.write(file, "{\"hooks\":{}}");
+    install();
+    undo();
+    assert_eq!(app.read(file).split_whitespace().collect::<String>(), "{}");
+    app.commit(file, "{}\n");
+    install();
+    undo();
+    assert_eq!(app.read(file), "{}\n");
+    install();
+    commit_all(&app);
+    undo();
+    assert_eq!(app.read(file), "{}\n");
+    // One that `install` made goes, also if it was committed.
+    app.sh(&format!("git rm -qf {file} && git commit -qm gone")).exit(0);
+    install();
+    commit_all(&app);
+    undo();
+    assert!(!app.has(file));
 }
