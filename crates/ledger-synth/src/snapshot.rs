@@ -19,6 +19,9 @@ use crate::stored_event::{EventRecord, first_words};
 /// The version that we write, and the newest that we read.
 const VERSION: &str = "1";
 
+/// What is wrong with a snapshot of a later version.
+pub const NEWER: &str = "written by a newer ledger-synth: update shopfloor";
+
 /// The agent in the frontmatter of snapshots.
 const AGENT: &str = "ledger-synth";
 
@@ -136,7 +139,7 @@ fn expected_content(front: &str) -> Result<&str, Malformed> {
         return Err(Malformed::new(2, "the snapshot was changed: its frontmatter has no version"));
     }
     if version != VERSION {
-        let why = format!("the snapshot has version {version}, written by a newer ledger-synth: update shopfloor");
+        let why = format!("the snapshot has version {version}, {NEWER}");
         return Err(Malformed::new(2, why));
     }
     Ok(field("content").unwrap_or_default())

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
+use std::path::Path;
 
 use serde_json::json;
 use shopfloor_core::env::Env;
@@ -12,7 +13,7 @@ use shopfloor_core::ui::Ui;
 use super::output::print_event;
 use crate::apply::event::write_new_event;
 use crate::entry::{Entry, RETRACT};
-use crate::facts::gather::load_events;
+use crate::facts::gather::{load_archive, load_events};
 use crate::facts::{Events, Ledger};
 use crate::failure;
 use crate::plan::join;
@@ -35,7 +36,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let events = load_events(&ledger)?;
     let joined = join(&events)?;
-    let id = find(env, &events, &joined.folded, &args.event)?;
+    let id = find(env, &ledger, &events, &joined.folded, &args.event)?;
     let short = ShortId::of_event(id);
     if joined.folded.contains(&id) {
         let message = format!("event {short} is folded into a snapshot, so it cannot be retracted");
@@ -64,12 +65,12 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 }
 
 /// The event that a person names: by its file, its id or the beginning of its id.
-fn find(env: &Env, events: &Events, folded: &HashSet<Digest>, named: &str) -> Result<Digest> {
+fn find(env: &Env, ledger: &Ledger, events: &Events, folded: &HashSet<Digest>, named: &str) -> Result<Digest> {
     let path = env.cwd.join(named).canonicalize().ok();
-    let by_path = events.files.iter().find(|file| {
-        file.path.file_name() == Some(OsStr::new(named)) || (path.is_some() && file.path.canonicalize().ok() == path)
-    });
-    if let Some(file) = by_path {
+    let is_named = |file: &Path| {
+        file.file_name() == Some(OsStr::new(named)) || (path.is_some() && file.canonicalize().ok() == path)
+    };
+    if let Some(file) = events.files.iter().find(|file| is_named(&file.path)) {
         return Ok(file.record.id);
     }
     if let Some(skipped) = events.skipped.iter().find(|s| path.is_some() && s.path.canonicalize().ok() == path) {
@@ -84,8 +85,14 @@ fn find(env: &Env, events: &Events, folded: &HashSet<Digest>, named: &str) -> Re
     let found: Vec<&Digest> = all.iter().filter(is_it).collect();
     match found.as_slice() {
         [id] => Ok(**id),
-        [] => Err(Failure::not_found(format!("there is no event `{named}`"))
-            .hint("name its file, or its id in `current.md` or `ledger-synth explain KEY`")),
+        [] => {
+            let archived = load_archive(ledger)?.files.into_iter().find(|file| is_named(&file.path));
+            let archived = archived.map(|file| file.record.id).filter(|id| folded.contains(id));
+            archived.ok_or_else(|| {
+                Failure::not_found(format!("there is no event `{named}`"))
+                    .hint("name its file, or its id in `current.md` or `ledger-synth explain KEY`")
+            })
+        }
         _ => {
             Err(Failure::not_found(format!("{} events begin with `{named}`", found.len())).hint("give more of the id"))
         }

@@ -8,7 +8,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::text::shell_word;
 
 use crate::event_file::Malformed;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{NEWER, Snapshot};
 use crate::stored_event::EventRecord;
 
 /// The file of an event.
@@ -67,10 +67,15 @@ impl Events {
     pub fn snapshots(&self) -> Result<Vec<&Snapshot>> {
         let read = self.snapshots.iter().map(|file| {
             file.read.as_ref().map_err(|problem| {
-                Failure::malformed(format!("{}:{}: {}", file.path.display(), problem.line, problem.why)).hint(format!(
-                    "restore the snapshot, which may be the only copy of its events, with `git checkout -- {}`; move it away if ledger-synth did not write it",
-                    shell_word(&file.path)
-                ))
+                let path = &file.path;
+                let failure = Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why));
+                match problem.why.ends_with(NEWER) {
+                    true => failure.hint("install the newest shopfloor"),
+                    false => failure.hint(format!(
+                        "restore the snapshot, which may be the only copy of its events, with `git checkout -- {}`; move it away if ledger-synth did not write it",
+                        shell_word(path)
+                    )),
+                }
             })
         });
         read.collect()

@@ -29,7 +29,8 @@ fn a_changed_snapshot_is_never_skipped() {
     ] {
         app.write(&path, &bad);
         let before = app.read(CURRENT);
-        app.ledger(&["--no-confirm"]).exit(2).err_has(&name).err_has("git checkout");
+        let hint = if bad.contains("snapshot: 2") { "install the newest shopfloor" } else { "git checkout" };
+        app.ledger(&["--no-confirm"]).exit(2).err_has(&name).err_has(hint);
         app.ledger(&["--check"]).exit(2).any_err();
         app.ledger(&["archive"]).exit(2).any_err();
         app.ledger(&["prune", "--retention", "0"]).exit(2).any_err();
@@ -40,6 +41,8 @@ fn a_changed_snapshot_is_never_skipped() {
     app.write(&path, &whole.replace("snapshot: 1\n", &format!("snapshot: 1\nx: {}\n", "y".repeat(20_000))));
     app.ledger(&["--no-confirm"]).exit(2).err_has("the frontmatter is larger than 16 KiB");
     app.write(&path, &whole);
+    // An event in it is told by its file's name as by its id.
+    app.ledger(&["retract", "a.md"]).exit(1).err_has("is folded into a snapshot");
     // More than fits into memory, but a hole in a file takes no room.
     app.sh(&format!("truncate -s 64G {path}")).exit(0);
     app.ledger(&["--no-confirm"]).exit(2).err_has(&name).err_has("a line of it is too long");
