@@ -146,6 +146,25 @@ fn are_entangled(base: &[String], [theirs, ours]: &[ListEdit<'_>; 2]) -> bool {
     (0..base.len()).any(|at| is_disputed(at) || is_split(at, theirs, ours) || is_split(at, ours, theirs))
 }
 
+/// The elements of a set that each side put in place of one of the base that neither has any more, where the other side
+/// put others.
+pub fn disputed<'l>(base: &[String], overlay: &'l [String], workspace: &'l [String]) -> [HashSet<&'l String>; 2] {
+    let edits = [overlay, workspace].map(|side| ListEdit::of(base, side));
+    let [old, theirs, ours] = [base, overlay, workspace].map(HashSet::<&String>::from_iter);
+    let new = |edit: &ListEdit<'l>, at: usize, other: &HashSet<&String>| -> Vec<&'l String> {
+        let put = edit.instead.get(&at).copied().unwrap_or_default();
+        put.iter().filter(|item| !old.contains(item) && !other.contains(item)).collect()
+    };
+    let mut disputed: [HashSet<&'l String>; 2] = [HashSet::new(), HashSet::new()];
+    for at in (0..base.len()).filter(|at| !theirs.contains(&base[*at]) && !ours.contains(&base[*at])) {
+        let put = [new(&edits[0], at, &ours), new(&edits[1], at, &theirs)];
+        if put.iter().all(|put| !put.is_empty()) {
+            disputed.iter_mut().zip(put).for_each(|(all, put)| all.extend(put));
+        }
+    }
+    disputed
+}
+
 /// The elements of a list after two edits of it, each where a side put it; where both put some, the overlay's come
 /// first. Of a set, `left` is what the merge left; each of these occurs once. `None` if both sides of a sequence put
 /// different elements in one place.

@@ -85,6 +85,35 @@ fn what_one_side_put_into_a_list_stays_in_its_place() {
 }
 
 #[test]
+fn what_both_sides_put_in_place_of_one_element_is_a_conflict() {
+    all_conflict(
+        "x.json",
+        &[
+            (["[1, 2, 3]", "[9, 2, 3]", "[8, 2, 3]"], "[8, 2, 3]"),
+            // What one side alone did elsewhere stays.
+            ([r#"["a", "b"]"#, r#"["x", "b", "o"]"#, r#"["y", "b", "w"]"#], r#"["y", "b", "o", "w"]"#),
+            // Records that nothing tells apart are not doubled either.
+            (
+                [r#"[{"a": 1}, {"a": 2}]"#, r#"[{"a": 1, "o": 1}, {"a": 2}]"#, r#"[{"a": 3}, {"a": 2}]"#],
+                r#"[{"a": 3}, {"a": 2}]"#,
+            ),
+        ],
+    );
+    let notify = |program: &str| format!("notify = [\"{program}\", \"a.py\"]\n");
+    let texts = ["python", "python3", "py"].map(notify);
+    all_conflict("config.toml", &[(texts.each_ref().map(String::as_str), &texts[2])]);
+    all_conflict("x.jsonl", &[(["{\"a\":1}\n", "{\"a\":2}\n", "{\"a\":3}\n"], "{\"a\":3}\n")]);
+    // The same on both sides, or at other places, is none.
+    all_merge(
+        "x.json",
+        &[
+            ([r#"["a", "b"]"#, r#"["x", "b", "o"]"#, r#"["x", "b"]"#], r#"["x", "b", "o"]"#),
+            ([r#"["a", "b", "c"]"#, r#"["x", "b", "c"]"#, r#"["a", "b", "z"]"#], r#"["x", "b", "z"]"#),
+        ],
+    );
+}
+
+#[test]
 fn a_record_that_both_sides_changed_stays_one() {
     all_merge(
         "x.json",
