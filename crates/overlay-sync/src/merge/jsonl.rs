@@ -17,8 +17,8 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
     let records =
         texts.map(|bytes| lines::split(bytes).filter(|line| !line.trim_ascii().is_empty()).collect::<Vec<_>>());
     let trees = records.each_ref().map(|lines| lines.iter().map(|line| tree(line)).collect::<Vec<Tree>>());
-    let ids = list::identities(trees.each_ref().map(Vec::as_slice));
-    let keys = ids.unwrap_or_else(|| trees.each_ref().map(|trees| list::spelled(trees)));
+    let lists = trees.each_ref().map(Vec::as_slice);
+    let keys = list::identities(lists).unwrap_or_else(|| list::single_identities(lists));
     let [base, overlay, workspace] = [0, 1, 2].map(|at| {
         let named = keys[at].iter().zip(records[at].iter().copied().zip(&trees[at]));
         named.map(|(key, record)| (key.as_str(), record)).collect::<IndexMap<&str, (&[u8], &Tree)>>()

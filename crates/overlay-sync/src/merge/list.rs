@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use super::lines::counted;
 use super::tree::{Members, Tree};
 
 /// The keys by which the records of a list are told apart, in the order in which they are tried. `+` joins two.
@@ -25,6 +26,26 @@ pub fn identities<const N: usize>(lists: [&[Tree]; N]) -> Option<[Vec<String>; N
     };
     let by_keys = || IDENTITIES.split(' ').find_map(|keys| known(&|item| identity(item, keys)));
     known(&assigned).or_else(by_keys)
+}
+
+/// The same where no key tells all of them apart: each is known by the first of the keys that most of the lists have, as
+/// far as none has it twice, and one that no other list has by all that it holds.
+pub fn single_identities<const N: usize>(lists: [&[Tree]; N]) -> [Vec<String>; N] {
+    let named = |item: &Tree| -> Vec<String> {
+        let keys = IDENTITIES.split(' ');
+        keys.filter_map(|keys| identity(item, keys).map(|value| format!("{keys}={value}"))).collect()
+    };
+    let names = lists.map(|items| items.iter().map(named).collect::<Vec<_>>());
+    let counts = names.each_ref().map(|names| counted(names.iter().flatten()));
+    let spread = |name: &String| {
+        let found = counts.iter().filter_map(|counts| counts.get(name).copied()).collect::<Vec<usize>>();
+        if found.iter().all(|count| *count == 1) { found.len() } else { 0 }
+    };
+    let known_by = |(item, names): (&Tree, &Vec<String>)| {
+        let best = names.iter().map(|name| (spread(name), name)).rev().max_by_key(|(lists, _)| *lists);
+        best.filter(|(lists, _)| *lists > 1).map_or_else(|| item.spelling(), |(_, name)| name.clone())
+    };
+    std::array::from_fn(|at| lists[at].iter().zip(&names[at]).map(known_by).collect())
 }
 
 /// The name of a variable that an element sets, as those of an environment in a compose file do.
@@ -54,14 +75,14 @@ pub fn spelled(items: &[Tree]) -> Vec<String> {
 
 /// For each element of `to` its number in `from`, if it is there, changed or not.
 pub fn same(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
-    let [from, to] = identities([from, to]).unwrap_or_else(|| [from, to].map(spelled));
+    let [from, to] = identities([from, to]).unwrap_or_else(|| single_identities([from, to]));
     let numbers: HashMap<&String, usize> = from.iter().enumerate().rev().map(|(at, item)| (item, at)).collect();
     to.iter().map(|item| numbers.get(item).copied()).collect()
 }
 
 /// The same for elements that keep their order; one that moved is new.
 pub fn kept(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
-    let [old, new] = identities([from, to]).unwrap_or_else(|| [from, to].map(spelled));
+    let [old, new] = identities([from, to]).unwrap_or_else(|| single_identities([from, to]));
     let mut kept = vec![None; to.len()];
     for op in difference(&old, &new) {
         if matches!(op, DiffOp::Equal { .. }) {

@@ -125,7 +125,8 @@ impl Merger {
         let lists = [base.and_then(Tree::items).map_or(&[][..], Vec::as_slice), overlay, workspace];
         let ids = list::identities(lists);
         let is_set = ids.is_some() || !list::is_sequence(path, &lists) && lists.iter().all(|l| list::are_distinct(l));
-        let keys = ids.unwrap_or_else(|| lists.map(list::spelled));
+        let by_each = || if is_set { list::single_identities(lists) } else { lists.map(list::spelled) };
+        let keys = ids.unwrap_or_else(by_each);
         let [base, o, x] =
             [0, 1, 2].map(|at| Members::from_iter(keys[at].iter().cloned().zip(lists[at].iter().cloned())));
         let mut left = self.members(path, Some(&Tree::Object(base)), &o, &x);

@@ -186,6 +186,35 @@ fn a_record_that_both_sides_changed_stays_one() {
 }
 
 #[test]
+fn a_record_is_matched_by_its_key_whatever_the_others_have() {
+    let tasks =
+        |build: &str| format!(r#"{{"tasks": [{{"label": "build", {build}}}, {{"type": "npm", "script": "w"}}]}}"#);
+    let hooks = |more: &str| {
+        let guard = format!(r#"{{"hooks": [{{"type": "command", "command": "guard"{more}}}]}}"#);
+        format!(r#"{{"Stop": [{guard}, {{"hooks": [{{"type": "prompt", "prompt": "p"}}]}}]}}"#)
+    };
+    let texts = [
+        [r#""command": "make""#, r#""command": "make", "group": "b""#, r#""command": "just""#].map(tasks),
+        ["", r#", "timeout": 5"#, r#", "async": true"#].map(hooks),
+    ];
+    let expected = [tasks(r#""command": "just", "group": "b""#), hooks(r#", "timeout": 5, "async": true"#)];
+    for (texts, expected) in texts.iter().zip(&expected) {
+        all_merge("x.json", &[(texts.each_ref().map(String::as_str), expected)]);
+    }
+    let lines = |one: &str| format!("{{\"id\":1,{one}}}\n{{\"note\":\"x\"}}\n");
+    let texts = ["\"v\":1", "\"v\":2", "\"v\":1,\"z\":1"].map(lines);
+    all_merge("x.jsonl", &[(texts.each_ref().map(String::as_str), &lines("\"v\":2,\"z\":1"))]);
+    // Two have one key, so nobody knows which of them both sides changed.
+    let repos = |rev: &str, hook: &str| {
+        format!(
+            "repos:\n  - repo: local\n{rev}    hooks:\n      - id: a\n{hook}  - repo: local\n    hooks:\n      - id: b\n"
+        )
+    };
+    let texts = [repos("", ""), repos("    rev: 1\n", ""), repos("", "      - id: c\n")];
+    all_conflict("x.yaml", &[(texts.each_ref().map(String::as_str), &texts[2])]);
+}
+
+#[test]
 fn a_server_has_one_transport() {
     all_conflict(
         ".mcp.json",
