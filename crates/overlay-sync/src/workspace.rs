@@ -266,13 +266,20 @@ impl Workspace {
         fs::replace(&Workspace::mark_in(&self.git_dir), self.id.to_string().as_bytes(), Some(fs::PRIVATE))
     }
 
-    /// Whether the directory at `root` is still this workspace, and not another repository's.
+    /// Whether the directory at `root` is still this workspace, and not another repository's; exit 4 where nobody can
+    /// tell.
     pub fn is_present(&self) -> Result<bool> {
         if self.far.is_some() {
             return Ok(true);
         }
         let own = self.git_dir.canonicalize().ok();
-        Ok(own.is_some() && private_dir(&self.root) == own && self.is_marked()?)
+        if own.is_some() && private_dir(&self.root) == own {
+            return self.is_marked();
+        }
+        // What cannot be entered or read is there all the same.
+        fs::read_head(&self.root.join(".git"))?;
+        fs::read_head(&self.git_dir)?;
+        Ok(false)
     }
 
     /// Opens its directory. A linked worktree is proven by what lies in the open directory, because the way to it may lead
@@ -292,7 +299,7 @@ impl Workspace {
         }
         let worktrees = self.git_dir.parent().filter(|dir| dir.ends_with("worktrees"));
         let common_dir = worktrees.and_then(Path::parent);
-        !self.git_dir.exists() && common_dir.is_some_and(|dir| dir.join("HEAD").exists())
+        matches!(self.git_dir.try_exists(), Ok(false)) && common_dir.is_some_and(|dir| dir.join("HEAD").exists())
     }
 
     /// The git directory that all worktrees of its repository share. For a worker's clone that is the clone's own.

@@ -83,7 +83,7 @@ pub fn restore_to(staging: &Path, root: &Root, path: &RelPath, bytes: &[u8]) -> 
 pub fn forget_accepted(ground: &impl Ground, path: &RelPath) -> Result<()> {
     for mut workspace in ground.workspaces()? {
         // A second part may still wait there and be accepted next.
-        let is_open = workspace.held.contains_key(path) || !ground.is_present(&workspace)?;
+        let is_open = workspace.held.contains_key(path) || !ground.is_present(&workspace).unwrap_or(false);
         if !is_open && workspace.accepted.remove(path).is_some() {
             ground.save(&workspace)?;
         }

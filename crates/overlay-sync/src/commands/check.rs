@@ -11,7 +11,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     let mut is_in_step = true;
     let workspaces = status::chosen(ui, overlay, args)?;
     for workspace in &workspaces {
-        if !workspace.is_gone() && !workspace.is_present()? && workspace.files.is_empty() {
+        if !workspace.is_gone() && matches!(workspace.is_present(), Ok(false)) && workspace.files.is_empty() {
             // `status` has no file of it to tell of.
             ui.warn(format!("{} is not there", workspace.root.display()));
             is_in_step = false;

@@ -50,7 +50,7 @@ fn check(overlay: &Overlay) -> Result<Vec<Finding<Repair>>> {
     }
     let mut findings = vec![Finding::good("overlay", dir.to_string())];
     findings.extend(match overlay.workspaces(&[]) {
-        Ok(workspaces) => check_workspaces(&workspaces)?,
+        Ok(workspaces) => check_workspaces(&workspaces),
         Err(failure) => vec![failed("state", &failure)],
     });
     findings.push(match overlay.store.announced()?.len() {
@@ -70,24 +70,25 @@ fn failed(check: &'static str, failure: &Failure) -> Finding<Repair> {
     Finding::bad(check, failure.to_string(), failure.hints.join("; "), None)
 }
 
-fn check_workspaces(workspaces: &[Workspace]) -> Result<Vec<Finding<Repair>>> {
+fn check_workspaces(workspaces: &[Workspace]) -> Vec<Finding<Repair>> {
     let mut findings = Vec::new();
     for workspace in workspaces {
         let root = workspace.root.display();
-        findings.push(match (workspace.is_gone(), workspace.is_present()?) {
+        findings.push(match (workspace.is_gone(), workspace.is_present()) {
             // A worktree that git removed is nothing to worry about.
             (true, _) => Finding {
                 repair: Some(Repair::SyncAll),
                 ..Finding::good("workspace", format!("{root} was removed; the next sync forgets it"))
             },
-            (false, false) => Finding::bad(
+            (false, Err(failure)) => failed("workspace", &failure),
+            (false, Ok(false)) => Finding::bad(
                 "workspace",
                 format!("{root} is not there"),
                 "bring its disk back, or leave it alone with `overlay-sync detach`",
                 None,
             ),
-            (false, true) => Finding::good("workspace", root.to_string()),
+            (false, Ok(true)) => Finding::good("workspace", root.to_string()),
         });
     }
-    Ok(findings)
+    findings
 }

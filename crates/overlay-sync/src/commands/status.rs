@@ -144,7 +144,8 @@ pub fn for_each_file(
             tell_last(&disk, workspace, each)?;
             continue;
         }
-        if !workspace.is_present()? {
+        let is_there = workspace.is_present();
+        if matches!(is_there, Ok(false)) {
             for (path, base) in &workspace.files {
                 let why = "the workspace is not there".into();
                 let answer = StatusAnswer::of(workspace, path, FileState::Unreachable, why);
@@ -152,8 +153,7 @@ pub fn for_each_file(
             }
             continue;
         }
-        let late = [disk.displaced(Side::Here(workspace))?, in_overlay.clone()];
-        let planned = plan_files(&disk, &overlay.settings, &context, workspace, Scope::All);
+        let planned = is_there.and_then(|_| plan_files(&disk, &overlay.settings, &context, workspace, Scope::All));
         let (files, declared) = match planned.and_then(|files| Ok((files, disk.declared(workspace)?))) {
             Ok(read) => read,
             Err(failure) => {
@@ -162,6 +162,7 @@ pub fn for_each_file(
                 continue;
             }
         };
+        let late = [disk.displaced(Side::Here(workspace))?, in_overlay.clone()];
         for file in files {
             each(&answer(workspace, &file, &polled, &late));
         }

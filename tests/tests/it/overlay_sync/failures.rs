@@ -55,6 +55,26 @@ fn an_unreadable_directory_is_reported_and_does_not_stop_the_rest() {
     assert_eq!(s.text(".data/x"), "2\n");
 }
 
+#[test]
+fn a_worktree_that_cannot_be_entered_is_there_all_the_same() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.a.write(".env", "A=2\n");
+    s.put(".env", "A=1\nB=1\n");
+    s.app.sh("chmod 000 ../a").exit(0);
+    for words in [["sync", "--json"], ["status", "--json"], ["check", "--json"]] {
+        s.app.run_bound("overlay-sync", &words).exit(4).any_out().err_has("/a: cannot read");
+    }
+    assert_eq!(s.b.read(".env"), "A=1\nB=1\n");
+    s.app.run_bound("overlay-sync", &["doctor"]).exit(1).any_err().out_has("cannot read");
+    s.app.run_bound("overlay-sync", &["detach", "../a"]).exit(4).any_out().err_has("stays attached");
+    s.app.sh("chmod 755 ../a").exit(0);
+    s.sync(0).any_err();
+    s.all_are(".env", "A=2\nB=1\n");
+}
+
 /// It is about paths on stdin, and says nothing of the answer, unlike `worktree-spawn list -z`.
 #[test]
 fn z_without_paths_on_stdin_is_refused() {
