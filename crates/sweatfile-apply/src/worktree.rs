@@ -7,6 +7,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::Root;
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::lock::Lock;
+use shopfloor_core::sandbox::{Sandbox, SandboxSettings};
 
 use crate::layout;
 
@@ -30,6 +31,12 @@ impl OpenWorktree {
         let path = repo.require_worktree()?.to_path_buf();
         let root = Root::open(&path)?;
         Ok(OpenWorktree { env: env.clone(), git, repo, path, root })
+    }
+
+    /// Whether an agent has worked here in a sandbox: then what it wrote runs nowhere else.
+    pub fn is_contained(&self) -> bool {
+        let sandbox = Sandbox::of(&self.env, &self.repo.common_dir, &self.path, SandboxSettings::default());
+        sandbox.is_ok_and(|sandbox| sandbox.is_made())
     }
 
     /// Takes the lock that every command holds while it writes to this worktree.

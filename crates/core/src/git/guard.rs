@@ -373,6 +373,16 @@ impl Git {
         Ok(None)
     }
 
+    /// A directory that cannot be read, and of which git therefore says nothing. Not one that git ignores.
+    pub fn unreadable(&self, worktree: &Path) -> Result<Option<String>> {
+        let all = walkdir::WalkDir::new(worktree).into_iter().filter_entry(|entry| entry.file_name() != ".git");
+        let relative = |failed: walkdir::Error| Some(failed.path()?.strip_prefix(worktree).ok()?.join(""));
+        let closed: Vec<PathBuf> = all.filter_map(|entry| relative(entry.err()?)).collect();
+        let ignored = self.ignored(worktree, &closed, None)?;
+        let seen = closed.into_iter().find(|dir| !ignored.contains(dir));
+        Ok(seen.map(|dir| format!("nobody can read what is in {}", dir.display())))
+    }
+
     /// Where the repositories inside a worktree are: below it, or in its record.
     fn owned_dirs(&self, worktree: &Path) -> Vec<PathBuf> {
         let record = self.pinned_at(worktree).map(|pinned| pinned.git_dir.clone()).or_else(|| private_dir(worktree));

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::thread;
@@ -23,15 +24,14 @@ pub(super) fn run(cmd: &Cmd) -> Result<Status> {
     sys::ignore_signals(&mut command);
     // A signal to the agent's whole group stays inside.
     command.process_group(0);
-    // Of a file the agent could ask for more rights than ours: it gets a pipe.
-    let [is_in, is_out, is_err] = [is_file(&io::stdin()), is_file(&io::stdout()), is_file(&io::stderr())];
-    for (is_file, pipe) in [(is_in, 0), (is_out, 1), (is_err, 2)].into_iter().filter(|(is_file, _)| *is_file) {
-        let piped = if is_file { Stdio::piped() } else { Stdio::inherit() };
-        match pipe {
-            0 => command.stdin(piped),
-            1 => command.stdout(piped),
-            _ => command.stderr(piped),
-        };
+    if needs_pipe(&io::stdin()) {
+        command.stdin(Stdio::piped());
+    }
+    if needs_pipe(&io::stdout()) {
+        command.stdout(Stdio::piped());
+    }
+    if needs_pipe(&io::stderr()) {
+        command.stderr(Stdio::piped());
     }
     let terminal = Terminal::ours();
     let mut child = command.spawn().map_err(cannot)?;
@@ -69,9 +69,12 @@ pub(super) fn run(cmd: &Cmd) -> Result<Status> {
     ended.ok_or_else(|| Failure::failed("the sandbox is gone"))
 }
 
-fn is_file(stream: &impl AsFd) -> bool {
+/// Whether the agent gets a pipe in the place of a stream: of a file it could ask for more rights than ours, through a directory
+/// it would reach everything, and a socket may be anybody's.
+fn needs_pipe(stream: &impl AsFd) -> bool {
     let file = stream.as_fd().try_clone_to_owned().map(File::from);
-    file.and_then(|file| file.metadata()).is_ok_and(|meta| meta.is_file())
+    let kind = file.and_then(|file| file.metadata()).map(|meta| meta.file_type());
+    kind.is_ok_and(|kind| !kind.is_fifo() && !kind.is_char_device())
 }
 
 /// Passes on what comes, until one of the two ends.

@@ -110,7 +110,8 @@ pub fn of_worktree(
     let is_it = |stored: &Stored| stored.record.git_dir == worktree.repo.git_dir && stored.record.is_living();
     let find = || -> Result<Option<Stored>> { Ok(teardowns.load(common_dir)?.into_iter().find(is_it)) };
     let Some(known) = find()? else { return Ok(done) };
-    let held = held(&known.record.steps)?;
+    let is_contained = worktree.is_contained();
+    let held = if is_contained { Vec::new() } else { held(&known.record.steps)? };
     let _lock = if ui.is_dry() { None } else { Some(teardowns.lock(common_dir)?) };
     if let Some(mut stored) = find()? {
         if !ui.is_dry() && Lock::is_held(&stored.setup_lock())? {
@@ -122,8 +123,17 @@ pub fn of_worktree(
                 belongs_to_others(&stored.record, &Living::read(worktree, &teardowns, Some(&stored.record))?, false)
             }
         };
-        let dir = worktree.path.clone();
-        run(ui, worktree, &mut stored, (&dir, others), (strict, false), &mut done)?;
+        if is_contained {
+            // Nothing that the agent wrote in its sandbox runs outside of it.
+            let record = stored.record.clone();
+            in_empty_dir(ui, &teardowns, &record, |dir| {
+                let how = How { dir, is_contained, others, strict, again: false };
+                run(ui, worktree, &mut stored, how, &mut done)
+            })?;
+        } else {
+            let how = How { dir: &worktree.path, is_contained, others, strict, again: false };
+            run(ui, worktree, &mut stored, how, &mut done)?;
+        }
     }
     // If the worktree stays after all, its set-up runs again.
     if !ui.is_dry() && !done.ran.is_empty() && worktree.path.is_dir() {
@@ -168,20 +178,33 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
         let is_there = || stored.record.path.is_dir().then(|| "its directory is still there".to_owned());
         let is_set_up = Lock::is_held(&stored.setup_lock())?.then(|| "its set-up still runs".to_owned());
         let others = is_set_up.or_else(|| belongs_to_others(&stored.record, &living, true)).or_else(is_there);
-        let name = stored.record.path.file_name().unwrap_or_default().to_owned();
-        let place = teardowns.dir.join("in").join(stored.record.dir_id.replace('@', "-"));
-        let dir = place.join(name);
-        if !ui.is_dry() {
-            fs::create_private_dir(&dir)?;
-        }
-        let ran = run(ui, worktree, &mut stored, (&dir, others), (strict, again), &mut done);
-        fs::remove_tree(&place)?;
-        ran?;
+        let record = stored.record.clone();
+        in_empty_dir(ui, &teardowns, &record, |dir| {
+            let how = How { dir, is_contained: false, others, strict, again };
+            run(ui, worktree, &mut stored, how, &mut done)
+        })?;
         if strict && !done.failed.is_empty() {
             break;
         }
     }
     Ok(done)
+}
+
+/// Calls `work` with an empty directory that has the name of the record's worktree, by which programs such as docker compose go.
+fn in_empty_dir(
+    ui: &Ui,
+    teardowns: &Teardowns,
+    record: &TeardownRecord,
+    work: impl FnOnce(&Path) -> Result<()>,
+) -> Result<()> {
+    let place = teardowns.dir.join("in").join(record.dir_id.replace('@', "-"));
+    let dir = place.join(record.path.file_name().unwrap_or_default());
+    if !ui.is_dry() {
+        fs::create_private_dir(&dir)?;
+    }
+    let done = work(&dir);
+    fs::remove_tree(&place)?;
+    done
 }
 
 /// How many worktrees that are gone wait for their teardown.
@@ -245,14 +268,21 @@ fn belongs_to_others(record: &TeardownRecord, living: &Living, is_gone: bool) ->
     Some(format!("another worktree has the port {port} now"))
 }
 
-fn run(
-    ui: &Ui,
-    worktree: &OpenWorktree,
-    stored: &mut Stored,
-    (dir, others): (&Path, Option<String>),
-    (strict, again): (bool, bool),
-    done: &mut TornDown,
-) -> Result<()> {
+/// How recorded commands are run.
+struct How<'d> {
+    dir: &'d Path,
+    /// Whether an agent has worked in the worktree in a sandbox, so that no command may use its files.
+    is_contained: bool,
+    /// Why none is run, if what they take down belongs to others.
+    others: Option<String>,
+    /// Whether the first one that fails is the last.
+    strict: bool,
+    /// Also what was begun and cut off.
+    again: bool,
+}
+
+fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done: &mut TornDown) -> Result<()> {
+    let How { dir, is_contained, others, strict, again } = how;
     let approvals = Approvals::load(&worktree.env)?;
     let is_approved = |step: &Step| -> Result<bool> {
         let Some(digest) = &step.sweatfile else { return Ok(true) };
@@ -269,6 +299,9 @@ fn run(
             (Some(others), _) => Some(others.clone()),
             (None, true) => Some("it was begun and cut off; `sweatfile-apply sweep --again` runs it once more".into()),
             (None, false) if !is_approved(&step)? => Some("its sweatfile is not approved any more".into()),
+            (None, false) if is_contained && uses(&stored.record, &step.command, &name) => {
+                Some("it uses files of an agent that worked in a sandbox".into())
+            }
             (None, false) => None,
         };
         if let Some(why) = waits_for {
@@ -284,7 +317,8 @@ fn run(
         stored.record.steps[at].is_begun = true;
         stored.save()?;
         ui.note(&line);
-        let failed = run_step(&env, worktree, &stored.record, (&step.command, dir))?;
+        let path = if is_contained { dir } else { &stored.record.path };
+        let failed = run_step(&env, worktree, &stored.record, (&step.command, dir, path))?;
         match failed {
             None => {
                 stored.record.steps.remove(at);
@@ -304,12 +338,18 @@ fn run(
     Ok(())
 }
 
+/// Whether a command names this path, or a recorded variable that does.
+fn uses(record: &TeardownRecord, command: &str, path: &str) -> bool {
+    let is_named = |(key, value): (&String, &String)| value.contains(path) && command.contains(key.as_str());
+    command.contains(path) || record.env.iter().any(is_named)
+}
+
 /// Runs a command, and returns in words how it failed, if it did.
 fn run_step(
     env: &Env,
     worktree: &OpenWorktree,
     record: &TeardownRecord,
-    (command, dir): (&str, &Path),
+    (command, dir, path): (&str, &Path, &Path),
 ) -> Result<Option<String>> {
     // Else a command in an empty directory finds what is around it, or what the caller works on.
     let mut cmd = proc::shell(env, command)?.dir(dir).without_vars(LOCAL_VARS).without_vars(&COMPOSE).within(LIMIT);
@@ -317,7 +357,7 @@ fn run_step(
     for (key, value) in &record.env {
         cmd = cmd.var(key, value);
     }
-    let cmd = cmd.var(WORKTREE, &record.path).var(REPO_ROOT, &worktree.repo.home.checkout);
+    let cmd = cmd.var(WORKTREE, path).var(REPO_ROOT, &worktree.repo.home.checkout);
     Ok(match cmd.capture() {
         Ok(ended) if ended.status.success() => None,
         Ok(ended) => {

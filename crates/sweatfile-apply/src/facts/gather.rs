@@ -55,6 +55,8 @@ pub struct Facts {
     pub patterns_matching_tracked: Vec<(String, String)>,
     /// Tracked files that the setup commands would use. They are read only if these commands are about to run.
     pub tracked: BTreeMap<RelPath, TrackedFile>,
+    /// Whether an agent has worked here in a sandbox.
+    pub is_contained: bool,
     /// The steps of set-up that have a state of their own, by their keys.
     pub steps: BTreeMap<String, StepState>,
     /// The text of the `.envrc` that direnv will load, if it can be read.
@@ -129,6 +131,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     let is_due = |step: &&SetupStep| setup == SetupRequest::Again || facts.why_due(merged, step).is_some();
     let due: Vec<SetupStep> = merged.setup.iter().filter(is_due).cloned().collect();
     if !due.is_empty() {
+        facts.is_contained = worktree.is_contained();
         let due = MergedLayers { setup: due, ..merged.clone() };
         facts.tracked = unapproved_inputs::read(worktree, &due, &facts.current)?;
     }

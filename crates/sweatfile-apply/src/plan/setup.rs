@@ -28,6 +28,8 @@ pub struct SetupPlan {
     pub is_whole: bool,
     /// The tracked files that hold the commands back: a branch brought them, and nobody approved them.
     pub held: Vec<RelPath>,
+    /// Whether a sandbox does: an agent has worked here in one.
+    pub is_contained: bool,
     /// The true `[env]` values, which the commands see.
     pub env: BTreeMap<String, String>,
 }
@@ -73,11 +75,12 @@ pub fn plan(merged: &MergedLayers, facts: &Facts, request: SetupRequest, env: BT
     let run = match request {
         SetupRequest::Skip => SetupRun::LeftOut,
         _ if steps.iter().all(|step| step.due.is_none()) => SetupRun::Finished,
-        _ if !held.is_empty() => SetupRun::Held,
+        _ if !held.is_empty() || facts.is_contained => SetupRun::Held,
         SetupRequest::IfNeeded => SetupRun::Now,
         SetupRequest::Again => SetupRun::Again,
     };
-    SetupPlan { steps, digest, run, is_whole: !merged.left_out, held, env }
+    let is_contained = facts.is_contained;
+    SetupPlan { steps, digest, run, is_whole: !merged.left_out, held, is_contained, env }
 }
 
 fn plan_step(merged: &MergedLayers, facts: &Facts, request: SetupRequest, step: &SetupStep) -> PlannedStep {
@@ -120,6 +123,12 @@ pub fn unapproved(worktree: &Path, layers: &Layers, setup: &SetupPlan) -> Option
     let settings = layers.config.unapproved.then(|| config::REPOSITORY_FILE.to_owned());
     let left_out = sweatfile.or(settings).map(|file| format!("{file} is not approved, so it was left out"));
     let is_held = setup.run == SetupRun::Held;
+    if is_held && setup.is_contained {
+        let why =
+            format!("an agent has worked in {} in a sandbox, so setup does not run outside of it", worktree.display());
+        let hint = "run the commands inside: `worktree-spawn run NAME --sandbox -- COMMAND`";
+        return Some(failure::UNAPPROVED.failure(why).hint(hint));
+    }
     let held = setup.held.iter().filter(|_| is_held);
     let held = held.map(|held| format!("nobody has approved {held}, so setup was held back"));
     let mut lines = left_out.into_iter().chain(held);

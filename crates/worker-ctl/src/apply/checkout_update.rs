@@ -7,8 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use shopfloor_core::error::{Failure, FailureKind, Result};
-use shopfloor_core::fs::{self, Found, Root, Staging};
+use shopfloor_core::fs::{self, Content, Found, Root, Staging};
 use shopfloor_core::git::{FreshIndex, Git, answer, failed, private_dir};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::{printable, shell_word};
@@ -119,6 +120,12 @@ impl ChangedFiles {
         self.after.keys().filter(is_displaced).map(|path| String::from_utf8_lossy(path).into_owned()).collect()
     }
 
+    /// Whether a step that was killed has written something.
+    pub fn is_begun(&self, git: &Git, at: &Path, root: &Root) -> Result<bool> {
+        let (others, now) = (ChangedFiles::others(git, at, &self.after)?, self.present(root)?);
+        Ok(self.after.keys().any(|path| now.contains(path) && !others.contains(path)))
+    }
+
     /// Puts back what a step has written that failed half way: `present` was there before it. What is not as the step
     /// writes it is a person's.
     pub fn put_back(
@@ -129,7 +136,13 @@ impl ChangedFiles {
         (checkout, old): (Cmd, &str),
     ) -> Result<()> {
         let (others, now) = (ChangedFiles::others(git, at, &self.after)?, self.present(root)?);
-        let is_written = |path: &Vec<u8>| now.contains(path) && self.after.contains_key(path) && !others.contains(path);
+        let is_written = |path: &Vec<u8>| {
+            now.contains(path)
+                && self
+                    .after
+                    .get(path)
+                    .is_some_and(|entry| !others.contains(path) || is_cut_off(git, root, path, entry))
+        };
         let mut added = Vec::new();
         for path in self.after.keys().filter(|path| !present.contains(*path) && is_written(path)) {
             added.extend([path, b"\0".as_slice()].concat());
@@ -164,6 +177,17 @@ impl ChangedFiles {
         }
         Ok(())
     }
+}
+
+/// Whether a file has only the beginning of what this entry has, as git leaves it on a full disk.
+fn is_cut_off(git: &Git, root: &Root, path: &[u8], entry: &[u8]) -> bool {
+    let blob = entry.split(|byte| b" \t".contains(byte)).nth(1).map(|id| String::from_utf8_lossy(id).into_owned());
+    let asked = blob.and_then(|blob| git.cmd_alone(root.path()).args(["cat-file", "blob", &blob]).capture().ok());
+    let (Some(whole), Ok(rel)) = (asked.filter(|output| output.status.success()), rel(path)) else { return false };
+    let length =
+        root.join(&rel).symlink_metadata().map_or(usize::MAX, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
+    let there = root.content(&rel).ok().flatten();
+    whole.stdout.get(..length).is_some_and(|begun| there == Some(Content::File(Digest::of(begun))))
 }
 
 fn rel(path: &[u8]) -> Result<RelPath> {

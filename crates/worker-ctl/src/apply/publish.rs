@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
-use shopfloor_core::git::{ListedWorktree, answer, failed, private_dir, require_plain_ref};
-use shopfloor_core::proc::{Cmd, Output};
+use shopfloor_core::git::{Git, ListedWorktree, answer, failed, private_dir, require_plain_ref};
+use shopfloor_core::proc::{self, Cmd, Output};
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::checkout_update::ChangedFiles;
@@ -256,25 +256,23 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
                 return Err(in_the_way(&at, "", &changed));
             }
             files.require_nothing_lost(&at, failure::NOT_PUBLISHED, false)?;
-            // Usual hooks run files of the checkout.
-            let is_agents = is_linked && may_be_agents(repo, source, &at)?;
-            let typed = || match is_agents {
-                true => Ok(git.cmd_alone(&at)),
-                false => repo.cmd_in_source(source, &at, is_linked),
-            };
-            let (root, cmd) = (Root::open(&at)?, typed()?);
+            let (root, cmd) = (Root::open(&at)?, typed(repo, source, (&git, &at, is_linked))?);
+            let step = cmd.clone().args(["-c", "core.sparseCheckout=false", "read-tree", "-n", "-m", "-u", old, new]);
+            let checkout = cmd.clone();
             let present = files.present(&root)?;
             // Patterns that an agent wrote would take away files that the step leaves alone.
             let merge = cmd.args(["-c", "core.sparseCheckout=false", "merge", "--quiet"]).args(ONLY_FORWARD).arg(new);
+            // Ctrl-C must not leave half of it.
+            let _deferred = proc::defer_signals();
             let merged = when_unlocked(&merge, &at);
-            let mut found = Vec::new();
-            if !merged.as_ref().is_ok_and(|output| output.status.success()) && now()?.as_deref() == Some(old) {
-                // What nobody has committed is there where a file comes.
-                found = files.displaced(&present);
-                files.put_back(&git, (&at, &root), &present, (typed()?, old))?;
+            if !merged.as_ref().is_ok_and(|output| output.status.success()) {
+                proc::tidy_up(|| match now()?.as_deref() == Some(old) {
+                    true => files.put_back(&git, (&at, &root), &present, (checkout, old)),
+                    false => Ok(()),
+                })?;
             }
-            let step = typed()?.args(["-c", "core.sparseCheckout=false", "read-tree", "-n", "-m", "-u", old, new]);
-            (merged?, Some((at, found, step)))
+            // What nobody has committed is there where a file comes.
+            (merged?, Some((at, files.displaced(&present), step)))
         }
         None => {
             let args = ["update-ref", "--no-deref", "-m", "worker-ctl: accept", &branch, new, old];
@@ -305,6 +303,32 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
         }
         None => Err(failed("update-ref", &output)),
     }
+}
+
+/// git as its person types it in a checkout, but for one that may be an agent's: usual hooks run files of the checkout.
+fn typed(repo: &WorkRepo, source: &Path, (git, at, is_linked): (&Git, &Path, bool)) -> Result<Cmd> {
+    match is_linked && may_be_agents(repo, source, at)? {
+        true => Ok(git.cmd_alone(at)),
+        false => repo.cmd_in_source(source, at, is_linked),
+    }
+}
+
+/// Puts back what the merge of a killed accept has written before it moved the branch.
+fn put_back_killed(repo: &WorkRepo, source: &Path, journal: &Journal) -> Result<()> {
+    let Journal { old, new, .. } = journal;
+    let branch = format!("refs/heads/{}", repo.branch);
+    if repo.commit(source, &branch)?.as_ref() != Some(old) || repo.commit(source, new)?.is_none() {
+        return Ok(());
+    }
+    let Some((at, is_linked)) = find_checkout(repo, source, &branch)? else { return Ok(()) };
+    let git = repo.git_in_source(source, &at, is_linked)?;
+    let (root, files) = (Root::open(&at)?, ChangedFiles::between(&git, &at, old, new)?);
+    if !files.is_begun(&git, &at, &root)? {
+        return Ok(());
+    }
+    // With a new file in its way git would have written nothing.
+    let present = files.before.keys().cloned().collect();
+    files.put_back(&git, (&at, &root), &present, (typed(repo, source, (&git, &at, is_linked))?, old))
 }
 
 /// Options for a merge that only moves a branch forward.
@@ -353,6 +377,7 @@ pub fn find_landed(repo: &WorkRepo, source: &Path, worker: &str) -> Result<Optio
     let branch = format!("refs/heads/{}", repo.branch);
     require_source(source)?;
     require_plain_refs(repo, source, worker)?;
+    put_back_killed(repo, source, &journal)?;
     repo.run(source, &["update-ref", "--no-deref", "-d", &pin(worker)])?;
     let has_it = repo.commit(source, &journal.new)?.is_some()
         && repo.run(source, &["merge-base", "--is-ancestor", &journal.new, &branch])?.status.success();

@@ -72,7 +72,9 @@ impl Losses {
             losses.files = repo.dirty(tree)?;
             losses.nested = repo.nested(tree, &losses.files)?;
             losses.files.retain(|path| !path.ends_with('/'));
-            losses.ignored = repo.git_for(tree)?.ignored_losses(&repo.common, tree)?;
+            let git = repo.git_for(tree)?;
+            losses.ignored =
+                git.unreadable(tree)?.map_or_else(|| git.ignored_losses(&repo.common, tree), |why| Ok(Some(why)))?;
             losses.has_modules = !repo.inner(tree)?.is_empty() || losses.ignored.is_some();
         }
         losses.has_modules |= recorded_dir(&repo.common, tree)?.is_some_and(|dir| dir.join("modules").is_dir());

@@ -431,6 +431,12 @@ pub fn needs_root() -> bool {
     is_root() || skip("root")
 }
 
+/// Whether the test runs as an ordinary user, whom file modes hold. If not, this reports the test as skipped, and it returns.
+#[must_use]
+pub fn needs_ordinary_user() -> bool {
+    !is_root() || skip("an ordinary user")
+}
+
 /// Whether a program is installed. If not, this reports the test as skipped, and the test returns.
 #[must_use]
 pub fn needs(program: &str) -> bool {

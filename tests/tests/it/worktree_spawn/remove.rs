@@ -1,7 +1,7 @@
 //! `remove` loses nothing.
 
 use crate::support::spawn::{app, branch_named, subtree};
-use crate::support::world::{Repo, World, text, write};
+use crate::support::world::{Repo, World, needs_ordinary_user, text, write};
 
 fn branches(app: &Repo<'_>) -> String {
     app.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])
@@ -274,4 +274,24 @@ fn a_removal_of_several_says_that_nothing_was_removed() {
     }
     let one = app.spawn(&["remove", "bad"]).exit(1).any_err();
     assert!(!one.stderr.contains("nothing was removed"), "{one}");
+}
+
+/// git says nothing of what is in a directory that it cannot read.
+#[test]
+fn what_nobody_can_read_is_not_removed() {
+    let w = World::new();
+    if !needs_ordinary_user() {
+        return;
+    }
+    let app = app(&w);
+    app.commit(".gitignore", "ignored/\n");
+    let feat = subtree(&app, &["feat"]);
+    feat.sh("mkdir new ignored; echo work > new/s; chmod 000 new ignored").exit(0);
+    for words in [&["remove", "feat"][..], &["remove", "feat", "--force"]] {
+        app.spawn(words).exit(1).err_has("nobody can read what is in new");
+    }
+    app.spawn(&["gc"]).any_status().any_err().any_out();
+    assert!(feat.has("new"));
+    feat.sh("chmod 700 new; rm -r new").exit(0);
+    app.spawn(&["remove", "feat"]).exit(0).any_out().any_err();
 }

@@ -457,3 +457,37 @@ fn a_move_that_was_killed_is_finished_before_the_next_import() {
     app.spawn(&["list", "--status"]).exit(0).any_out();
     assert_eq!((tip(&app), boxed.join("move").exists()), ("on".into(), false));
 }
+
+/// Set-up and teardown are the person's, and would run what the agent wrote.
+#[test]
+fn what_an_agent_wrote_in_its_sandbox_runs_in_no_set_up_and_no_teardown() {
+    let w = World::new();
+    if !works(&w) {
+        return;
+    }
+    let app = app(&w);
+    app.commit("lib.sh", "true\n");
+    app.commit("do.sh", ". ./lib.sh\n");
+    let teardown = "['sh ./do.sh', 'sh {worktree}/do.sh', 'sh $SWEATFILE_WORKTREE/do.sh', 'echo down >> ~/down']";
+    app.commit("sweatfile", &format!("setup = ['sh ./do.sh']\nteardown = {teardown}\n"));
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let feat = subtree(&app, &["feat"]);
+    feat.apply(&[]).exit(0).any_out().any_err();
+    inside(&app, "echo 'touch ~/escaped' > lib.sh; git commit -qam lib").succeeds();
+    feat.apply(&["--setup-again"]).exit(3).any_out().err_has("has worked in").err_has("does not run outside");
+    app.spawn(&["remove", "feat", "--force"]).exit(0).any_out().err_has("not torn down").err_has("torn down:");
+    assert!(!w.home("escaped").exists());
+    assert_eq!(std::fs::read_to_string(w.home("down")).unwrap(), "down\n");
+}
+
+/// Through a directory the agent would reach all that the person does.
+#[test]
+fn a_directory_as_a_stream_does_not_get_inside() {
+    let w = World::new();
+    let Some((app, _)) = contained(&w) else { return };
+    write(&w.home("precious/id"), "key\n");
+    let line = "worktree-spawn run main.feat --sandbox -- sh -c 'ls -d /proc/self/fd/0/id; echo x > /proc/self/fd/0/new' < ~/precious";
+    app.sh(line).any_status().any_out().any_err();
+    let told = app.sh(&line.replace("ls -d /proc/self/fd/0/id", "cat /proc/self/fd/0/id")).any_status().any_err();
+    assert!(!told.stdout.contains("key") && !w.home("precious/new").exists(), "{told}");
+}
