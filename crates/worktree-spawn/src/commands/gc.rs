@@ -18,7 +18,7 @@ use crate::apply::{lock_and_excludes, recover, remove, runs, sandboxes};
 use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
-use crate::plan::removal::{AgentRemoval, RemovalRequest, has_ended, is_collectable, plan, require_spawned};
+use crate::plan::removal::{AgentRemoval, RemovalRequest, has_ended, in_order, is_collectable, plan, require_spawned};
 use crate::settings::Settings;
 
 /// Remove agents that have ended and left nothing, and say why the others stay
@@ -56,13 +56,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let _lock = lock_and_excludes::lock(&place)?;
         recover::recover(&place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
     }
-    // Seats come before the worktrees they are in, and inner worktrees before outer ones.
     let mut left = agents::all(&place)?;
     let mut order: Vec<KnownAgent> = left.clone();
     order.retain(|known| known.agent.kind != AgentKind::Root || known.error.is_some());
-    order.sort_by_key(|known| {
-        (known.agent.kind != AgentKind::Worker, std::cmp::Reverse(known.worktree.path.components().count()))
-    });
+    let order = in_order(order);
     if order.is_empty() {
         ui.nothing_to_do();
     }

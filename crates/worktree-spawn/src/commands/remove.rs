@@ -18,7 +18,7 @@ use crate::facts::removal::{Inspection, condition};
 use crate::facts::{agents, repository};
 use crate::failure;
 use crate::identity::AgentKind;
-use crate::plan::removal::{AgentRemoval, RemovalRequest, plan, refuse_main, require_spawned};
+use crate::plan::removal::{AgentRemoval, RemovalRequest, in_order, plan, refuse_main, require_spawned};
 use crate::repository_view::Place;
 use crate::settings::Settings;
 
@@ -172,11 +172,7 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
             going.extend(below);
         }
     }
-    // A seat comes before the worktree that it is in, and an inner worktree before an outer one.
-    going.sort_by_key(|known| {
-        let depth = std::cmp::Reverse(known.worktree.path.components().count());
-        (depth, known.agent.kind != AgentKind::Worker, known.agent.id.clone())
-    });
+    let mut going = in_order(going);
     going.dedup_by(|one, other| one.agent.id == other.agent.id);
     let mut removals = Vec::new();
     for known in &going {

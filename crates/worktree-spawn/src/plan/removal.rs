@@ -1,5 +1,6 @@
 //! What may be removed, and what becomes of its branch.
 
+use std::cmp::Reverse;
 use std::path::Path;
 
 use shopfloor_core::error::Result;
@@ -47,6 +48,27 @@ pub fn plan(condition: Condition, request: RemovalRequest) -> Result<AgentRemova
     let keeps_trash =
         request.force && (!condition.changes.paths.is_empty() || condition.loose_commits > 0 || loses_branch);
     Ok(AgentRemoval { condition, is_forced: request.force, keeps_trash, deletes: fate.deletes, note: fate.note })
+}
+
+/// The agents in the order in which they can be removed: a seat before the worktree that it is in, an inner
+/// worktree before an outer one, and a child before its parent, whose branch may be the only one that has its commits.
+pub fn in_order(mut agents: Vec<KnownAgent>) -> Vec<KnownAgent> {
+    agents.sort_by_key(|known| {
+        let depth = Reverse(known.worktree.path.components().count());
+        (depth, known.agent.kind != AgentKind::Worker, known.agent.id.clone())
+    });
+    let precedes = |one: &KnownAgent, other: &KnownAgent| {
+        let (inner, outer) = (&one.worktree.path, &other.worktree.path);
+        inner != outer && inner.starts_with(outer) || one.agent.parents.contains(&other.agent.id)
+    };
+    let mut ordered = Vec::new();
+    while !agents.is_empty() {
+        // A parent may have been moved into its child's worktree; then the place decides.
+        let is_free = |known: &KnownAgent| !agents.iter().any(|other| precedes(other, known));
+        let next = agents.iter().position(is_free).unwrap_or(0);
+        ordered.push(agents.remove(next));
+    }
+    ordered
 }
 
 /// Refuses the main checkout, before anything is said of the worktrees inside it.

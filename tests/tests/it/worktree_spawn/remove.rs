@@ -105,6 +105,31 @@ fn nested_worktrees_are_checked_first_and_removed_deepest_first() {
 }
 
 #[test]
+fn children_go_before_their_parents_wherever_they_lie() {
+    let w = World::new();
+    let app = app(&w);
+    let base = w.home("wt");
+    let base = base.to_str().unwrap();
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
+    for args in [&["remove", "main.a", "main.a.b"][..], &["gc"]] {
+        let a = subtree(&app, &["a", "--base-dir", base]);
+        let b = subtree(&a, &["b", "--base-dir", base]);
+        b.commit(args[0], "b\n");
+        a.git(&["merge", "-q", "--no-ff", "--no-edit", "main.a.b"]);
+        app.git(&["merge", "-q", "--no-ff", "--no-edit", "main.a"]);
+        for id in ["main.a", "main.a.b"] {
+            app.spawn(&["run", id, "--", "true"]).succeeds();
+        }
+        // The events of the two ends wait.
+        for at in [&a, &app] {
+            at.spawn(&["wait"]).succeeds();
+        }
+        app.spawn(args).succeeds();
+        assert_eq!(branches(&app), "main\n", "{args:?}");
+    }
+}
+
+#[test]
 fn an_ignored_repository_with_commits_of_its_own_is_not_removed() {
     let w = World::new();
     let app = app(&w);
