@@ -27,21 +27,23 @@ pub struct CacheSource {
     pub made_by: String,
 }
 
-/// Those caches that the worktree lacks and the main checkout has.
+/// Those caches that the worktree lacks and the main checkout has. Warns about those below a link.
 pub fn lacking(
     worktree: &OpenWorktree,
     wanted: impl Iterator<Item = (RelPath, Cache)>,
+    warnings: &mut Vec<String>,
 ) -> Result<BTreeMap<RelPath, Cache>> {
     let checkout = &worktree.repo.home.checkout;
     let mut lacking = BTreeMap::new();
     if *checkout == worktree.path || !checkout.join(".git").exists() {
         return Ok(lacking);
     }
-    for (path, cache) in wanted {
-        // One with links would not be whole where git has files in it already, and is refused.
-        let is_lacking = cache.is_linked || worktree.root.look(&path)? == Found::Missing;
-        if is_lacking && checkout.join(path.as_path()).exists() {
-            lacking.insert(path, cache);
+    for (path, cache) in wanted.filter(|(path, _)| checkout.join(path.as_path()).exists()) {
+        match worktree.root.look(&path)? {
+            Found::Blocked(at) => warnings.push(format!("{path} is not copied: {at} is a link or not a directory")),
+            // One with links would not be whole where git has files in it already, and is refused.
+            found if cache.is_linked || found == Found::Missing => drop(lacking.insert(path, cache)),
+            _ => {}
         }
     }
     Ok(lacking)

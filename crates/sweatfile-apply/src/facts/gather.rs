@@ -144,7 +144,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     facts.included = included.files;
     let usual = |path: RelPath| (path, Cache::usual());
     let wanted = merged.caches.clone().into_iter().chain(included.dirs.into_iter().map(usual));
-    facts.lacking = caches::lacking(worktree, wanted)?;
+    facts.lacking = caches::lacking(worktree, wanted, &mut facts.warnings)?;
     read_what_git_says(worktree, merged, &mut facts)?;
     Ok(facts)
 }

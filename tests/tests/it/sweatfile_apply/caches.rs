@@ -67,7 +67,11 @@ fn a_cache_has_its_links_modes_and_times_and_stays_the_worktrees_own() {
 #[test]
 fn a_cache_that_is_too_large_or_an_environment_is_named_and_left_out() {
     let w = World::new();
-    let app = caching(&w, "[caches.target]\nmax = \"1kB\"\n[caches.venv]\n[caches.file]\n[caches.\"node_modules\"]\n");
+    let app = caching(
+        &w,
+        "[caches.target]\nmax = \"1kB\"\n[caches.venv]\n[caches.file]\n[caches.\"node_modules\"]\n[caches.\"real/z\"]\n",
+    );
+    app.sh("mkdir -p dir/z && ln -s dir real && git add real && git commit -qm real").exit(0);
     app.write("target/big", &"x".repeat(1001));
     app.write("venv/pyvenv.cfg", "");
     app.write("file", "");
@@ -81,6 +85,7 @@ fn a_cache_that_is_too_large_or_an_environment_is_named_and_left_out() {
     out.err_has("venv is not copied: it is a virtual environment")
         .err_has("node_modules/tool is not copied: it is a virtual");
     out.err_has("file is not copied: it is no directory");
+    out.err_has("real/z is not copied: real is a link or not a directory");
     assert!(!out.stdout.contains("target"), "{}", out.stdout);
     assert!(!wt.has("target") && !wt.has("venv") && wt.has("node_modules/a.js") && !wt.has("node_modules/tool"));
     for (table, why) in [
