@@ -364,6 +364,10 @@ fn run_step(
             let said = String::from_utf8_lossy(&ended.stderr).lines().last().map(printable).unwrap_or_default();
             Some(format!("{} {said}", ended.status).trim_end().to_owned())
         }
+        // The command stands before this, and not the program that starts it.
+        Err(failure) if failure.kind == "deadline" => {
+            Some(format!("it took longer than {} s, and was ended", LIMIT.as_secs()))
+        }
         Err(failure) => Some(failure.to_string()),
     })
 }
