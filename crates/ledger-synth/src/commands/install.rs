@@ -69,16 +69,15 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         None => before,
     };
     let Configured { files, settings } = configure(&ledger, is_dry, tracked, &args.programs())?;
-    let file = if is_dry { "would write" } else { "wrote" };
-    let setting = if is_dry { "would set" } else { "set" };
-    let written = files.iter().map(|name| (file, name.as_str()));
-    for (word, name) in written.chain(settings.into_iter().map(|name| (setting, name))) {
-        if ui.is_json() {
-            ui.json(&json!({ "wrote": name, "done": !is_dry }));
-        } else {
-            ui.line(format!("{word} {}", printable(name)));
-        }
+    let done = |[would, did]: [&'static str; 2], name: &str| match ui.is_json() {
+        true if did == "removed" => ui.json(&json!({ "removed": name, "done": !is_dry })),
+        true => ui.json(&json!({ "wrote": name, "done": !is_dry })),
+        false => ui.line(format!("{} {}", if is_dry { would } else { did }, printable(name))),
+    };
+    for (name, is_left) in &files {
+        done(if *is_left { ["would write", "wrote"] } else { ["would remove", "removed"] }, name);
     }
+    settings.into_iter().for_each(|name| done(["would set", "set"], name));
     let hooks = HookCommand::Install;
     hook_subcommand::run(ui, env, TOOL, hooks, |_| Ok(None))?;
     if tracked == Tracked::Events && git_setup::is_current_tracked(&ledger)? && !is_dry {
@@ -86,7 +85,8 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         ui.note("current.md is no longer in git's index: commit its removal; a branch that still changes it conflicts once when it is merged, and keeps it removed");
     }
     if !files.is_empty() {
-        ui.note(format!("commit {}, and run `ledger-synth install` once in each clone", files.join(", ")));
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        ui.note(format!("commit {}, and run `ledger-synth install` once in each clone", names.join(", ")));
     }
     Ok(Exit::Done)
 }
@@ -104,7 +104,8 @@ fn ask(ui: &Ui, now: Tracked) -> Tracked {
 
 /// The files and settings that were written.
 pub struct Configured {
-    files: Vec<String>,
+    /// Their names, and whether they are there: one that is empty then is removed.
+    files: Vec<(String, bool)>,
     settings: Vec<&'static str>,
 }
 
@@ -119,7 +120,7 @@ pub fn configure(ledger: &Ledger, is_dry: bool, tracked: Tracked, programs: &[Ho
             files::edit(ledger, &worktree, name, before, after)?;
         }
     }
-    let files = edits.into_iter().map(|edit| edit.name).collect();
+    let files = edits.into_iter().map(|edit| (edit.name, !edit.after.is_empty())).collect();
     let settings = if tracked == Tracked::Page { set_driver(ledger, is_dry)? } else { Vec::new() };
     Ok(Configured { files, settings })
 }

@@ -5,6 +5,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::synthesis::SynthOptions;
+use crate::counted::counted;
 use crate::facts::gather::{load_events, load_page};
 use crate::facts::{Current, Ledger};
 use crate::plan::{errors, join};
@@ -21,7 +22,7 @@ pub fn confirm(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> R
     if newest.is_empty() {
         return Ok(true);
     }
-    let mut lines = vec![format!("{} events, the newest first:", newest.len())];
+    let mut lines = vec![format!("{}, the newest first:", counted(newest.len(), "event"))];
     lines.extend(newest.iter().take(EVENTS_SHOWN).map(|event| view::event_line(event)));
     if newest.len() > EVENTS_SHOWN {
         lines.push(format!("… {} more", newest.len() - EVENTS_SHOWN));

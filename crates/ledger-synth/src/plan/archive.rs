@@ -1,6 +1,7 @@
 //! What `archive` does: which events the snapshot covers, and which files move into the archive.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -64,10 +65,12 @@ pub fn archive(now: Timestamp, events: &Events, age: Option<Duration>) -> Result
     let (mut plan, mut folded) = (ArchivePlan::default(), Vec::new());
     for file in &events.files {
         let record: &EventRecord = &file.record;
+        // A name that is not UTF-8 is no name in the archive, so the file stays.
+        let Some(name) = file.path.file_name().and_then(OsStr::to_str) else { continue };
         let is_covered = all.folded.contains(&record.id);
         // A retracted event is never part of a snapshot.
         if is_covered || is_due(record.ts()) && !all.retracted.contains(&record.id) {
-            plan.moves.push(ArchiveMove { name: file_name(&file.path), read: record.id, day: record.ts().day() });
+            plan.moves.push(ArchiveMove { name: name.to_owned(), read: record.id, day: record.ts().day() });
             folded.push(record);
         }
     }

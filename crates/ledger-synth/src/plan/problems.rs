@@ -72,8 +72,11 @@ pub fn summary(errors: &[Problem]) -> &'static str {
 
 /// The files that were probably meant to be events.
 pub fn misnamed(events: &Events) -> Vec<Problem> {
-    let why = "not read, because an event's name ends in `.md`";
-    let problem = |path: &PathBuf| Problem::of(path, Level::Doubtful, why.to_owned());
+    let problem = |path: &PathBuf| {
+        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        let rule = if is_hidden { "does not begin with a dot" } else { "ends in `.md`" };
+        Problem::of(path, Level::Doubtful, format!("not read, because an event's name {rule}"))
+    };
     events.misnamed.iter().map(problem).collect()
 }
 

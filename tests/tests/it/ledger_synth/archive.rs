@@ -217,3 +217,15 @@ fn prune_keeps_what_changes_meanwhile() {
     out.exit(0).out_has("deleted 2 files").err_has("1 file changed meanwhile and stays");
     assert!(app.read(&last).contains("merged from another branch"));
 }
+
+/// Its name can be no name in the archive.
+#[test]
+fn a_file_whose_name_is_not_utf_8_is_not_archived() {
+    let w = World::new();
+    let app = w.app();
+    two_events(&app);
+    app.sh(&format!("cd {EVENTS} && mv a.md \"$(printf 'a\\377.md')\"")).exit(0);
+    app.ledger(&["archive"]).exit(0).out_has("archived 1 file into");
+    app.ledger(&["-v", "archive"]).exit(0).err_has("nothing to archive");
+    assert!(synth(&app).contains("- of toast"));
+}

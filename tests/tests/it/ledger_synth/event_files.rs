@@ -96,7 +96,8 @@ fn files_that_were_meant_to_be_events_are_named() {
     let synth = app.ledger(&["--no-confirm"]).exit(0).any_out();
     let lint = app.ledger(&["lint"]).any_status().any_err();
     for name in names {
-        synth.err_has(&format!("{EVENTS}/{name}: not read, because an event's name ends in `.md`"));
+        let rule = if name.starts_with('.') { "does not begin with a dot" } else { "ends in `.md`" };
+        synth.err_has(&format!("{EVENTS}/{name}: not read, because an event's name {rule}"));
         lint.out_has(&format!("{EVENTS}/{name}:1: warning: not read"));
     }
     assert_eq!(app.read(CURRENT), text);

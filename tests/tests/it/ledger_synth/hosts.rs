@@ -48,7 +48,7 @@ fn a_bare_host_merges_branches_whose_events_alone_are_tracked() {
     app.ledger(&["--check"]).exit(2).any_out().any_err();
     std::fs::remove_file(app.path.join(EVENTS).join("bad.md")).unwrap();
     // And back.
-    app.ledger(&["install", "--tracked", "page"]).exit(0).any_out().any_err();
+    app.ledger(&["install", "--tracked", "page"]).exit(0).any_err().out_has("removed .gitignore\n");
     assert!(!app.has(".gitignore") && app.has(".gitattributes"));
     app.ledger(&["--no-confirm", "--commit"]).exit(0).any_out();
     assert!(!app.git(&["ls-files", CURRENT]).is_empty());
