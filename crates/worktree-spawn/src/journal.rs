@@ -223,3 +223,13 @@ fn parse<J: Journaled>(bytes: &[u8]) -> std::result::Result<Journal<J>, String> 
 pub fn is_under_way(shared: &Path, id: &str) -> Result<bool> {
     Ok(readable::<SpawnJournal>(shared)?.iter().any(|(_, spawn)| spawn.id == id))
 }
+
+/// Whether a process is at the spawn of this agent now.
+pub fn is_at_work(shared: &Path, id: &str) -> Result<bool> {
+    for (path, spawn) in readable::<SpawnJournal>(shared)? {
+        if spawn.id == id && Lock::is_held(&lock_file(&path))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

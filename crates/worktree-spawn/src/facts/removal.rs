@@ -15,6 +15,7 @@ use super::repository;
 use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run::{Deaths, Liveness};
 use crate::identity::AgentKind;
+use crate::journal;
 use crate::repository_view::{Place, Worktree};
 use crate::settings::Settings;
 use crate::spool::Spool;
@@ -52,6 +53,8 @@ pub struct Condition {
     pub is_deleted: bool,
     /// Whether its directory is there without a `.git` that leads anywhere.
     pub is_cut_off: bool,
+    /// Whether a process is still making it.
+    pub is_being_made: bool,
     /// The places in the worktree where something is mounted, which a removal would empty.
     pub mounts: Vec<PathBuf>,
 }
@@ -96,6 +99,7 @@ pub fn condition(
         seats: Vec::new(),
         is_deleted: false,
         is_cut_off: worktree.is_lost && worktree.path.is_dir() && !worktree.path.join(".git").exists(),
+        is_being_made: journal::is_at_work(&place.shared(), &known.agent.id)?,
         mounts: Vec::new(),
     };
     if known.agent.kind != AgentKind::Subtree {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::text::shell_word;
 
 use crate::agent_in_worktree::KnownAgent;
@@ -42,6 +42,10 @@ pub struct AgentRemoval {
 
 /// Decides about a removal. Refuses everything by which something would be lost.
 pub fn plan(condition: Condition, request: RemovalRequest) -> Result<AgentRemoval> {
+    if condition.is_being_made {
+        let why = format!("the spawn of {} is still under way", condition.known.agent.id);
+        return Err(failure::BUSY.with(Exit::Busy, why).hint("wait for it to end, and run the command again"));
+    }
     refuse_losses(&condition, request)?;
     let fate = branch_fate(&condition, request)?;
     let loses_branch = matches!(condition.branch, Branch::Unmerged { .. }) && fate.deletes.is_some();
@@ -305,6 +309,7 @@ mod tests {
             seats: vec![],
             is_deleted: false,
             is_cut_off: false,
+            is_being_made: false,
             mounts: vec![],
         }
     }

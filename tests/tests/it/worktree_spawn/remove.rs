@@ -1,7 +1,7 @@
 //! `remove` loses nothing.
 
-use crate::support::spawn::{app, branch_named, subtree};
-use crate::support::world::{Repo, World, needs_ordinary_user, text, write};
+use crate::support::spawn::{app, branch_named, start, subtree};
+use crate::support::world::{Repo, World, needs_ordinary_user, text, wait_for, write};
 
 fn branches(app: &Repo<'_>) -> String {
     app.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])
@@ -127,6 +127,22 @@ fn children_go_before_their_parents_wherever_they_lie() {
         app.spawn(args).succeeds();
         assert_eq!(branches(&app), "main\n", "{args:?}");
     }
+}
+
+#[test]
+fn an_agent_whose_spawn_is_under_way_is_not_removed() {
+    let w = World::new();
+    let app = app(&w);
+    app.write(".git/hooks/post-checkout", "#!/bin/sh\ntouch $HOME/begun\nread line < $HOME/gate\n");
+    app.sh("chmod +x .git/hooks/post-checkout; mkfifo $HOME/gate").exit(0);
+    let spawn = start(&app, &["subtree", "x"]);
+    wait_for(|| w.home("begun").exists());
+    for args in [&["remove", "x"][..], &["remove", "x", "--force"]] {
+        app.spawn(args).exit(75).err_has("the spawn of main.x is still under way");
+    }
+    app.sh("echo go > $HOME/gate").exit(0);
+    assert!(spawn.wait_with_output().unwrap().status.success());
+    app.spawn(&["remove", "x"]).succeeds();
 }
 
 #[test]
