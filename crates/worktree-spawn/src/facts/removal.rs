@@ -8,12 +8,14 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LOOK_LIMIT, filled_links, run_git};
+use shopfloor_core::text::shell_word;
 
 use super::merged_commits::{contained, loose_commits};
 use super::moved::moved;
 use super::repository;
 use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run::{Deaths, Liveness};
+use crate::failure;
 use crate::identity::AgentKind;
 use crate::journal;
 use crate::repository_view::{Place, Worktree};
@@ -194,7 +196,15 @@ pub struct Changes {
 
 /// Asks git what would be lost of the files in a worktree. The `git` is the worktree's own.
 pub fn changes(place: &Place, git: &Git, worktree: &Worktree) -> Result<Changes> {
-    let entries = git.index_entries(&worktree.path, LOOK_LIMIT)?;
+    let entries = git.index_entries(&worktree.path, LOOK_LIMIT).map_err(|failure| {
+        if !failure::GIT.is_kind_of(&failure) {
+            return failure;
+        }
+        // In the worktree it is one more file, which a forced removal keeps.
+        let (index, path) = (shell_word(&worktree.git_dir.join("index")), &worktree.path);
+        let (away, path) = (shell_word(&path.join("index.damaged")), shell_word(path));
+        failure.hint(format!("if the index is damaged, make a new one: `mv {index} {away} && git -C {path} reset -q`"))
+    })?;
     let mut found = Changes::default();
     for (code, path) in &git.status_of(&worktree.path, &entries, LOOK_LIMIT)? {
         let inside = Git::repository_above(&worktree.path, Path::new(OsStr::from_bytes(path)));

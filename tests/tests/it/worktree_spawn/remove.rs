@@ -146,6 +146,21 @@ fn an_agent_whose_spawn_is_under_way_is_not_removed() {
 }
 
 #[test]
+fn a_damaged_index_has_a_way_out() {
+    let w = World::new();
+    let app = app(&w);
+    let x = subtree(&app, &["x"]);
+    x.write("new", "mine\n");
+    app.write(".git/worktrees/x/index", "garbage");
+    let refused = app.spawn(&["remove", "x", "--force"]).exit(4).stderr;
+    let way = refused.split('`').nth(1).unwrap().to_owned();
+    app.sh(&way).exit(0);
+    let kept = app.spawn(&["remove", "x", "--force"]).exit(0).any_err().stdout;
+    let show = |file: &str| app.git(&["show", &format!("{}:{file}", kept.trim())]);
+    assert_eq!((show("new"), show("index.damaged")), ("mine\n".into(), "garbage".into()));
+}
+
+#[test]
 fn an_ignored_repository_with_commits_of_its_own_is_not_removed() {
     let w = World::new();
     let app = app(&w);
