@@ -306,56 +306,6 @@ fn the_checkout_of_the_target_moves_only_where_nothing_is_in_the_way() {
     }
 }
 
-/// git writes the files and the index before it moves the branch.
-#[test]
-fn a_landing_that_git_cannot_finish_leaves_the_checkout_as_it_was() {
-    let w = World::new();
-    let floor = Floor::adopted(&w, &["adam"]);
-    let app = &floor.app;
-    app.commit("gone", "g\n");
-    up(&floor, &["adam"]);
-    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
-    let adam = beside(app, "adam");
-    adam.sh("git merge -q main; git rm -q gone; echo x > come; echo y >> README.md; git add -A; git commit -qm Work")
-        .exit(0)
-        .any_out()
-        .any_err();
-    floor.until("adam", "needs_review");
-    let old = tip(&floor);
-    let refuse = "printf '#!/bin/sh\nif [ $1 = prepared ] && grep -q heads/main; then exit 1; fi\n' > .git/hooks/reference-transaction && chmod +x .git/hooks/reference-transaction";
-    for (dirt, clean, status, says) in [
-        ("touch .git/HEAD.lock", "rm .git/HEAD.lock", 75, "another git works in"),
-        ("touch .git/refs/heads/main.lock", "rm .git/refs/heads/main.lock", 75, "another git works in"),
-        (refuse, "rm .git/hooks/reference-transaction", 4, "nothing has changed"),
-    ] {
-        app.sh(dirt).exit(0).any_out().any_err();
-        app.sh("echo mine > loose && git add loose").exit(0).any_out().any_err();
-        floor.ctl(&["accept", "adam"]).exit(status).any_out().err_has(says);
-        assert_eq!((tip(&floor), app.git(&["status", "--porcelain"])), (old.clone(), "A  loose\n".into()), "{dirt}");
-        app.sh(clean).exit(0).any_out().any_err();
-    }
-    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
-    assert_eq!(app.git(&["status", "--porcelain"]), "A  loose\n");
-    assert_eq!(app.read("come"), "x\n");
-}
-
-/// git moves a file between its directories by rename, which fails from disk to disk.
-#[test]
-fn work_lands_where_the_repository_is_on_another_disk_than_the_root() {
-    let w = World::new();
-    which("tmux");
-    let Some(far) = w.other_disk() else { return };
-    let app = w.at(far.path().join("app"));
-    w.at(far.path()).sh("git init -q app && git -C app commit -q --allow-empty -m first").exit(0).any_out().any_err();
-    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
-    app.run("worker-ctl", &["add", "feat", "--worktree", "../feat"]).exit(0).any_out().any_err();
-    let floor = Floor::of(app.clone(), &w);
-    up(&floor, &["feat"]);
-    work(&floor, "feat", "COMMIT f one Work");
-    floor.ctl(&["accept", "feat"]).exit(0).any_out().any_err();
-    assert_eq!(app.read("f"), "one\n");
-}
-
 #[test]
 fn a_program_that_already_runs_there_is_left_alone() {
     let w = World::new();

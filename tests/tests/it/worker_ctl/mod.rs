@@ -29,6 +29,7 @@ mod init;
 mod killed_accept;
 mod killed_commands;
 mod landing;
+mod landing_cut;
 mod limits;
 mod lists;
 mod panes;

@@ -1,0 +1,138 @@
+//! A landing that is cut short leaves the person's checkout as it was.
+
+use std::process::Stdio;
+
+use crate::support::floor::Floor;
+use crate::support::worker::{tip, up, work};
+use crate::support::world::{Repo, World, needs_mount, wait_for, which};
+
+fn beside<'w>(app: &Repo<'w>, name: &str) -> Repo<'w> {
+    app.world.at(app.path.with_file_name(name))
+}
+
+/// git writes the files and the index before it moves the branch.
+#[test]
+fn a_landing_that_git_cannot_finish_leaves_the_checkout_as_it_was() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    app.commit("gone", "g\n");
+    up(&floor, &["adam"]);
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    let adam = beside(app, "adam");
+    adam.sh("git merge -q main; git rm -q gone; echo x > come; echo y >> README.md; git add -A; git commit -qm Work")
+        .exit(0)
+        .any_out()
+        .any_err();
+    floor.until("adam", "needs_review");
+    let old = tip(&floor);
+    let refuse = "printf '#!/bin/sh\nif [ $1 = prepared ] && grep -q heads/main; then exit 1; fi\n' > .git/hooks/reference-transaction && chmod +x .git/hooks/reference-transaction";
+    for (dirt, clean, status, says) in [
+        ("touch .git/HEAD.lock", "rm .git/HEAD.lock", 75, "another git works in"),
+        ("touch .git/refs/heads/main.lock", "rm .git/refs/heads/main.lock", 75, "another git works in"),
+        (refuse, "rm .git/hooks/reference-transaction", 4, "nothing has changed"),
+    ] {
+        app.sh(dirt).exit(0).any_out().any_err();
+        app.sh("echo mine > loose && git add loose").exit(0).any_out().any_err();
+        floor.ctl(&["accept", "adam"]).exit(status).any_out().err_has(says);
+        assert_eq!((tip(&floor), app.git(&["status", "--porcelain"])), (old.clone(), "A  loose\n".into()), "{dirt}");
+        app.sh(clean).exit(0).any_out().any_err();
+    }
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(app.git(&["status", "--porcelain"]), "A  loose\n");
+    assert_eq!(app.read("come"), "x\n");
+}
+
+/// git moves a file between its directories by rename, which fails from disk to disk.
+#[test]
+fn work_lands_where_the_repository_is_on_another_disk_than_the_root() {
+    let w = World::new();
+    which("tmux");
+    let Some(far) = w.other_disk() else { return };
+    let app = w.at(far.path().join("app"));
+    w.at(far.path()).sh("git init -q app && git -C app commit -q --allow-empty -m first").exit(0).any_out().any_err();
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    app.run("worker-ctl", &["add", "feat", "--worktree", "../feat"]).exit(0).any_out().any_err();
+    let floor = Floor::of(app.clone(), &w);
+    up(&floor, &["feat"]);
+    work(&floor, "feat", "COMMIT f one Work");
+    floor.ctl(&["accept", "feat"]).exit(0).any_out().any_err();
+    assert_eq!(app.read("f"), "one\n");
+}
+
+/// The files of git's merge are written, the branch is not moved yet.
+#[test]
+fn a_landing_that_is_interrupted_or_killed_is_taken_back() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    app.commit(".gitattributes", "*.slow filter=slow\n");
+    app.sh("mkfifo ~/gate; git config filter.slow.clean cat").exit(0);
+    app.git(&["config", "filter.slow.smudge", "touch ~/started; cat ~/gate; cat"]);
+    up(&floor, &["adam"]);
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    beside(app, "adam")
+        .sh("git -c filter.slow.smudge=cat merge -q main; echo y >> README.md; echo x > anew; echo z > z.slow; git add -A; git commit -qm Work")
+        .exit(0)
+        .any_out()
+        .any_err();
+    floor.until("adam", "needs_review");
+    let old = tip(&floor);
+    let land = || {
+        let mut command = w.command(w.path("bin/worker-ctl"));
+        command.current_dir(&app.path).args(["accept", "adam"]).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().unwrap();
+        wait_for(|| w.home("started").exists());
+        std::fs::remove_file(w.home("started")).unwrap();
+        child
+    };
+    let mut child = land();
+    app.sh(&format!("kill -INT {}", child.id())).exit(0);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!((tip(&floor), app.git(&["status", "--porcelain"])), (old.clone(), String::new()));
+    let mut child = land();
+    app.sh(&format!("kids=$(pgrep -P {0}); kill -9 {0} $kids", child.id())).exit(0);
+    child.wait().unwrap();
+    // What git had started ends.
+    app.sh("echo > ~/gate; rm -f .git/index.lock").exit(0);
+    assert_ne!(app.git(&["status", "--porcelain"]), "");
+    app.git(&["config", "filter.slow.smudge", "cat"]);
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!((tip(&floor), app.git(&["status", "--porcelain"])), (old, String::new()));
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!((app.read("anew"), app.git(&["status", "--porcelain"])), ("x\n".into(), String::new()));
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_of_a_landing() {
+    let w = World::new();
+    which("tmux");
+    let disk = w.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    if !needs_mount(&w.at(w.path("")), "mount -t tmpfs -o size=4m tmpfs disk") {
+        return;
+    }
+    let app = w.at(disk.join("app"));
+    w.at(&disk).sh("git init -q app && cd app && echo a > a && git add a && git commit -qm first").exit(0).any_out();
+    app.git(&["worktree", "add", "-q", "-b", "feat", &w.home("feat").to_string_lossy()]);
+    app.run("worker-ctl", &["add", "feat", "--worktree", &w.home("feat").to_string_lossy()])
+        .exit(0)
+        .any_out()
+        .any_err();
+    let floor = Floor::of(app.clone(), &w);
+    up(&floor, &["feat"]);
+    floor.ctl(&["start", "feat", "--task", "think"]).succeeds();
+    w.at(w.home("feat"))
+        .sh("yes abc | head -c 400000 > big; echo b > a; echo z > zz; git add -A; git commit -qm Work")
+        .exit(0)
+        .any_err();
+    floor.until("feat", "needs_review");
+    app.sh("dd if=/dev/zero of=../full bs=1k count=$(($(df --output=avail -k .. | tail -1) - 200)) status=none")
+        .any_status();
+    floor.ctl(&["accept", "feat"]).exit(4).any_out().err_has("nothing has changed");
+    app.sh("rm ../full").exit(0);
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+    floor.ctl(&["accept", "feat"]).exit(0).any_out().any_err();
+    assert_eq!(app.read("zz"), "z\n");
+    w.at(w.path("")).sh("umount -l disk").exit(0);
+}
