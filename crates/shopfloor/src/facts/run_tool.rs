@@ -66,7 +66,11 @@ pub fn answer_of(cmd: Cmd) -> Result<Answer> {
     let output = cmd.capture()?;
     let lines = output.stdout.split(|byte| *byte == b'\n');
     let records: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    let message = |record: &Value| record.pointer("/error/message")?.as_str().map(str::to_owned);
+    // A tool that looked at several worktrees says what is wrong with one in the record of that.
+    let message = |record: &Value| {
+        let error = record.get("error")?;
+        error.get("message").unwrap_or(error).as_str().map(str::to_owned)
+    };
     let error = records.iter().find_map(message);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

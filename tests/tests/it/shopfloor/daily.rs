@@ -58,6 +58,11 @@ fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
     let w = World::new();
     let app = app(&w);
     app.shopfloor(&["status"]).exit(0).out_has("main checkout");
+    // Of a worktree that a tool cannot read, the reason.
+    app.git(&["worktree", "add", "-q", "-b", "two", "../two\nlines"]);
+    let out = app.shopfloor(&["status"]).exit(4);
+    out.out_has("two").out_has("main checkout").err_has("two\\nlines contains a newline");
+    app.git(&["worktree", "remove", "--force", "../two\nlines"]);
     w.program("overlay-sync", "exit 4");
     std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
     let out = app.shopfloor(&["status"]).exit(4);
