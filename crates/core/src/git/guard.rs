@@ -13,7 +13,7 @@ use super::integrity::{
 use super::proven_worktree::WorktreeDir;
 use super::sanitized_common_dir::{Owner, Setting, require_no_way_out, runs_nothing};
 use super::{Git, LOCAL_VARS, nul_fields, private_dir, run_git};
-use crate::error::Result;
+use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::path::real;
 use crate::proc::Cmd;
@@ -98,11 +98,16 @@ impl Git {
     /// git for the linked worktree at `worktree` of the repository with this common directory: every command in it
     /// works on what the repository has recorded of it, whatever its `.git` file says, obeys of its `config.worktree`
     /// only what runs nothing, and has a deadline. Exit 4, kind `tampered`, where that file leads elsewhere, or where
-    /// something other than a file lies where git reads one.
+    /// something other than a file lies where git reads one; kind `lost`, where there is no such directory.
     pub fn guarded(&self, common_dir: &Path, worktree: &Path) -> Result<Git> {
         if worktree.is_symlink() {
             return Err(tampered(format!("{} is a symbolic link, and no worktree", worktree.display()))
                 .hint("remove the link, and bring the worktree back to its place"));
+        }
+        if worktree.symlink_metadata().is_err() {
+            return Err(Failure::new(Exit::Failed, "lost", format!("{} is not there", worktree.display()))
+                .hint("if it was moved, run `git worktree repair` where it is now")
+                .hint("if it was deleted, `worktree-spawn remove --force NAME` forgets it, and its commits stay"));
         }
         let git_dir = recorded_dir(common_dir, worktree)?;
         git_dir.as_deref().map_or(Ok(()), require_plain)?;

@@ -216,6 +216,18 @@ fn a_worktree_in_a_bare_repository_is_guarded_like_any_other() {
 }
 
 #[test]
+fn a_worktree_that_was_deleted_is_told_as_that() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    adam.commit("f", "1\n");
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    std::fs::remove_dir_all(&adam.path).unwrap();
+    let told = floor.ctl(&["accept", "adam"]).exit(4).any_out();
+    told.err_has("adam is not there").err_has("`git worktree repair`").err_has("`worktree-spawn remove --force NAME`");
+}
+
+#[test]
 fn own_commits_land_as_they_are() {
     let w = World::new();
     let floor = Floor::adopted(&w, &["adam"]);
