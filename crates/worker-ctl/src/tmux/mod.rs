@@ -410,8 +410,8 @@ fn without_shell(argv: &[String]) -> Vec<&str> {
 
 /// The shell command that writes a pane's output to its log.
 pub fn log_line(log: &Path) -> String {
-    // tmux expands `%` as a time format here.
-    escape_format(&format!("exec cat >> {}", shell_word(log))).replace('%', "%%")
+    // It begins in the server's directory, which may be a worktree. tmux expands `%` as a time format here.
+    escape_format(&format!("cd / && exec cat >> {}", shell_word(log))).replace('%', "%%")
 }
 
 /// What a log has from `start` on, or at the most its last part.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use crate::support::floor::Floor;
-use crate::support::worker::Staying;
+use crate::support::worker::{Staying, up};
 use crate::support::world::{Repo, World, wait_for};
 
 /// A program that works there and ends with the test.
@@ -129,4 +129,15 @@ fn a_worker_gets_no_task_while_its_set_up_runs_and_its_programs_go_with_it() {
     let done = floor.ctl(&["nuke", "eve", "--worktree", "--force", "--yes"]).exit(0).any_out();
     done.err_has(&format!("{} works in", other.named()));
     assert!(other.lives() && !eve.exists());
+}
+
+#[test]
+fn what_logs_the_terminal_of_another_works_in_no_worktree() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam", "eve"]);
+    for name in ["adam", "eve"] {
+        up(&floor, &[name]);
+    }
+    let done = floor.ctl(&["nuke", "adam", "--worktree", "--force", "--yes"]).exit(0).any_out();
+    assert!(!done.stderr.contains("works in"), "{done}");
 }
