@@ -84,7 +84,8 @@ fn ask(lines: &str) -> Option<()> {
     loop {
         let mark = |n: usize| if n == at { "❯" } else { " " };
         let rows = lines.iter().enumerate().map(|(n, line)| format!("{} {}. {line}\r\n", mark(n), n + 1));
-        show(&format!("\x1b[H\x1b[2JMay I?\r\n\r\n{}\r\nEnter to confirm\r\n", rows.collect::<String>()));
+        // Programs leave blanks at the ends of lines.
+        show(&format!("\x1b[H\x1b[2JMay I? \r\n\r\n{}\r\nEnter to confirm\r\n", rows.collect::<String>()));
         match typed(&mut terminal, &Options::default())?.as_slice() {
             b"\r" => break,
             [27, _, b'B'] => at = (at + 1).min(lines.len() - 1),

@@ -101,10 +101,11 @@ fn tells(ctx: &Context<'_>, worker: &Worker) -> bool {
 /// How many lines above a menu tell its question.
 const ABOVE: usize = 3;
 
-/// What makes a question this one: another may have the same lines.
+/// What makes a question this one: another may have the same lines. Blanks at the ends of lines are not part of it, because
+/// not everybody who shows a screen has them.
 pub fn digest(worker: &Worker, screen: &str, menu: &Menu) -> String {
     let ReportedActivity { activity_at, activity_text, question_id, .. } = &worker.reported;
-    let above = screen.lines().take(menu.first).filter(|line| !line.trim().is_empty());
+    let above = screen.lines().take(menu.first).map(str::trim_end).filter(|line| !line.is_empty());
     let above: Vec<&str> = above.collect::<Vec<_>>().into_iter().rev().take(ABOVE).collect();
     let screen = Digest::of(format!("{above:?} {:?}", menu.lines).as_bytes());
     let report = match worker.reported.activity {

@@ -39,6 +39,7 @@ fn a_question_is_answered_by_its_number_or_by_a_pattern() {
     ask();
     // A dry run lists and remembers nothing; what it listed is named.
     let menu = floor.ctl(&["answer", "adam", "--json", "-n"]).exit(0).json();
+    assert_eq!(floor.ctl(&["peek", "adam", "--json"]).exit(0).json()["menu"]["id"], menu["menu"]);
     floor.ctl(&["answer", "adam", "2", "--menu", "another"]).exit(1).err_has("asks another question");
     let named = ["answer", "adam", "ALWAYS", "--menu", text(&menu, "/menu"), "--json"];
     let answer = floor.ctl(&named).exit(0).json();
