@@ -64,8 +64,14 @@ impl WorkerRoot {
                 let common = common_dir_of(&env.cwd);
                 let is_recorded =
                     |root: &PathBuf| common.as_ref().is_some_and(|common| listed.get(root) == Some(&real(common)));
-                let recorded = common.as_deref().map_or(Ok(None), read_record)?.filter(is_recorded);
-                enclosing.or(recorded).unwrap_or_else(|| real(&expand_home(env, DEFAULT)))
+                let record = common.as_deref().map_or(Ok(None), read_record)?;
+                match (enclosing.or_else(|| record.clone().filter(is_recorded)), record) {
+                    (Some(found), _) => found,
+                    (None, Some(record)) if !listed.contains_key(&record) => return Err(unlisted(&record)),
+                    // Another repository's root says nothing of this one.
+                    _ if common.is_some() => return Err(unrecorded(&env.cwd)),
+                    _ => real(&expand_home(env, DEFAULT)),
+                }
             }
         };
         match listed.contains_key(&path) {
@@ -252,13 +258,9 @@ fn find_enclosing(env: &Env) -> Result<Option<PathBuf>> {
 fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     let here = repo.home.checkout.display();
     let Some(root) = read_record(&repo.home.common_dir)? else {
-        let why = format!("no root of worker-ctl is recorded in the repository {here}");
         let other = prove(env, default)?.ok();
         let other = other.map(|source| format!("{} is the root of {}", default.display(), source.display()));
-        return Err(failure::NOT_INITIALISED
-            .failure(why)
-            .details(other)
-            .hint("create a root with `worker-ctl init`, or name one with `WORKER_CTL_ROOT=DIR`"));
+        return Err(unrecorded(&repo.home.checkout).details(other));
     };
     let root = real(&root);
     let shown = root.display();
@@ -313,6 +315,13 @@ pub fn list_root(env: &Env, root: &Path, common: Option<&Path>) -> Result<()> {
         all.remove(root);
         all.extend(common.map(|common| (root.to_path_buf(), common)));
     })
+}
+
+/// The failure of a repository that has no root.
+fn unrecorded(here: &Path) -> Failure {
+    failure::NOT_INITIALISED
+        .failure(format!("no root of worker-ctl is recorded in the repository {}", here.display()))
+        .hint("create a root with `worker-ctl init`, or name one with `WORKER_CTL_ROOT=DIR`")
 }
 
 /// The failure of a root that the list does not name.

@@ -130,17 +130,21 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 
 /// One line: how many workers need a person for what, the most first, and whether nobody keeps them up.
 pub fn line_for_bar(ui: &Ui, env: &Env, named: Option<&Path>) -> Result<Exit> {
+    if ui.is_json() {
+        let failure = Failure::usage("`--line` is for a status bar, and is no JSON");
+        return Err(failure.hint("use one of them: `worker-ctl status --json` tells what each worker needs"));
+    }
     let read = || -> Result<(WorkerRoot, State, bool)> {
         let root = WorkerRoot::find_listed(env, named)?;
         let (state, is_up) = (store::load(&root.path)?, up_lock::is_running(&root.path)?);
         Ok((root, state, is_up))
     };
-    let (root, state, is_up) = read().map_err(|failure| match failure::UNLISTED_ROOT.is_kind_of(&failure) {
-        true => failure,
-        false => {
-            ui.line("?");
-            Failure { exit: Exit::Failed, ..failure }
+    let (root, state, is_up) = read().map_err(|failure| {
+        if [failure::UNLISTED_ROOT, failure::NOT_INITIALISED].iter().any(|kind| kind.is_kind_of(&failure)) {
+            return failure;
         }
+        ui.line("?");
+        Failure { exit: Exit::Failed, ..failure }
     })?;
     let now = env.later().now.as_second();
     let mut counts: Vec<(usize, Need)> = Vec::new();

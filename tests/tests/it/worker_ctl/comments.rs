@@ -206,6 +206,10 @@ fn one_line_tells_a_status_bar_who_waits() {
     for dir in [&floor.root, &floor.app, &tree(&floor, "adam")] {
         assert_eq!(line(dir), "1 asks 1 review\n");
     }
+    // Another repository has no workers here.
+    let other = w.repo("other").run("worker-ctl", &["status", "--line"]).exit(2);
+    other.err_has("no root of worker-ctl is recorded in the repository");
+    floor.ctl(&["status", "--line", "--json"]).exit(2).any_err().out_has("is no JSON");
     let none = w.home("empty");
     std::fs::create_dir(&none).unwrap();
     let without = [("PATH", none.to_str().unwrap())];
