@@ -175,11 +175,14 @@ fn worker_row(record: &Value) -> Row {
     };
     // Of a host's worker the id is its whole name.
     let own = row(record);
+    // What it said last may not be so any more.
+    let alive = if record["unreachable_since_at"].is_string() { "unknown".to_owned() } else { own.alive.clone() };
     let name = text(record, "host").map_or_else(|| own.name.clone(), |_| own.id.clone());
     Row {
         kind: POOL.to_owned(),
         worker: Some(name.clone()),
         name,
+        alive,
         task: text(record, "task"),
         activity: text(record, "activity"),
         waits_for: need.map(Need::verb),
@@ -281,6 +284,7 @@ impl Row {
             name: self.shown_name(),
             state: match &self.task {
                 Some(_) if self.alive == "queued" => self.alive.clone(),
+                Some(_) if self.alive == "unknown" => "unreachable".to_owned(),
                 Some(_) if self.alive != "up" => "offline".to_owned(),
                 Some(task) => task.clone(),
                 None => self.state(),
@@ -316,6 +320,7 @@ pub fn table(rows: &[Row], here: &str) -> Vec<Vec<String>> {
 
 fn cells(row: &Row, here: &str) -> Vec<String> {
     let state = match (&row.task, &row.activity) {
+        (Some(task), _) if row.alive == "unknown" => format!("unreachable, task {task}"),
         (Some(task), _) if row.alive != "up" => format!("offline, task {task}"),
         (Some(task), Some(activity)) if activity != "unknown" => format!("{task}, {activity}"),
         (Some(task), _) => task.clone(),
@@ -417,6 +422,15 @@ mod tests {
             rows.iter().map(|row| row.waits_for).collect::<Vec<_>>(),
             [Some("look"), Some("review"), None, None]
         );
+    }
+
+    #[test]
+    fn of_a_host_that_does_not_answer_that_is_told() {
+        let worker = json!({ "name": "eve", "id": "big:eve", "host": "big", "task": "needs_review", "needs": "needs_review",
+            "activity": "rests", "worktree": "big:/w/eve", "alive": "up", "unreachable_since_at": "2026-01-01T00:00:00Z" });
+        let row = worker_row(&worker);
+        assert_eq!((row.alive.as_str(), row.on_board().state.as_str()), ("unknown", "unreachable"));
+        assert_eq!(cells(&row, "/app")[..3], ["big:eve", "unreachable, task needs_review", "you: review"]);
     }
 
     #[test]
