@@ -56,6 +56,8 @@ impl Host {
             0 => words(part, &|word, before| n == 0 && word == 0 || tells(before)),
             // A quoted name, or a command, in which the first two words are the tool and what it does.
             _ if !part.contains(' ') => words(part, &|_, _| true),
+            // Hosts are those from here.
+            _ if part.starts_with("worker-ctl host ") => part.to_owned(),
             _ => match words(part, &|word, _| word > 1) {
                 said if said.starts_with("worker-ctl ") && !said.contains(&format!("{host}:")) => {
                     format!("{said} --host {host}")

@@ -136,6 +136,7 @@ fn a_host_gets_a_place_that_nobody_has() {
     // One root has one name here.
     let answer = floor.ctl(&["host", "add", "again", "--ssh", "small", "--json"]).exit(1).any_err().json();
     assert!(text(&answer, "/error/message").contains("is your host big already"), "{answer}");
+    assert!(answer["error"].to_string().contains("`worker-ctl host remove big`"), "{answer}");
     // A worker's table of before stays when the host comes again.
     floor.ctl(&["add", "eve", "--host", "big", "--role-prompt", "You test."]).succeeds();
     floor.ctl(&["host", "remove", "big"]).succeeds();
