@@ -66,6 +66,13 @@ pub struct SpawnJournal {
     pub ran_hook: bool,
 }
 
+impl SpawnJournal {
+    /// Whether this process has begun the spawn; a journal that was read has no paths.
+    pub fn is_own(&self) -> bool {
+        !self.path.as_os_str().is_empty()
+    }
+}
+
 impl Journaled for SpawnJournal {
     const DIR: &'static str = "journal";
     const WORD: &'static str = "spawn";

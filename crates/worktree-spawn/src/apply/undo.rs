@@ -70,15 +70,15 @@ struct WorktreeRecord {
     is_ours: bool,
 }
 
-fn branch_of(open: &OpenJournal<SpawnJournal>) -> &str {
-    open.entry.branch.as_deref().unwrap_or(&open.id)
+fn branch_of<'j>(id: &'j str, spawn: &'j SpawnJournal) -> &'j str {
+    spawn.branch.as_deref().unwrap_or(id)
 }
 
 /// Finds the record that the spawn made: it is on the spawn's branch and has the spawn's agent. A spawn that was killed
 /// before it wrote its agent left a worktree without files.
-fn record_of(place: &Place, open: &OpenJournal<SpawnJournal>) -> Result<Option<WorktreeRecord>> {
+fn record_of(place: &Place, id: &str, spawn: &SpawnJournal) -> Result<Option<WorktreeRecord>> {
     let (admin, listed) = (place.common_dir.join("worktrees"), Listed::read(&place.env));
-    let head = format!("ref: refs/heads/{}", branch_of(open));
+    let head = format!("ref: refs/heads/{}", branch_of(id, spawn));
     for name in fs::list(&admin)? {
         let dir = admin.join(name);
         let text = fs::read_no_follow(&dir.join("HEAD")).unwrap_or_default().unwrap_or_default();
@@ -87,10 +87,10 @@ fn record_of(place: &Place, open: &OpenJournal<SpawnJournal>) -> Result<Option<W
         let found = WorktreeDir::open(&path, &dir)?;
         let is_bare = || fs::list(&path).is_ok_and(|names| names.iter().all(|name| name == ".git"));
         let file = layout::identity_file(&dir);
-        let is_mine = is_same(&path, &open.entry.path);
+        let is_mine = is_same(&path, &spawn.path);
         let is_ours = match fs::read_no_follow(&file) {
             Ok(Some(bytes)) => {
-                let agent = Agent::parse(&file, &bytes).ok().filter(|agent| agent.id == open.id);
+                let agent = Agent::parse(&file, &bytes).ok().filter(|agent| agent.id == id);
                 agent.map(|agent| is_mine || agent.is_ours((&file, &bytes), &path, &listed))
             }
             Ok(None) => (is_mine || found.is_some() && is_bare()).then_some(true),
@@ -103,53 +103,81 @@ fn record_of(place: &Place, open: &OpenJournal<SpawnJournal>) -> Result<Option<W
     Ok(None)
 }
 
+/// Why a spawn is not undone, if so: what becomes of it instead.
+fn left_alone(
+    place: &Place,
+    git: &Git,
+    (id, spawn): (&str, &SpawnJournal),
+    lost: LostWorktrees,
+    entry: Option<&WorktreeRecord>,
+) -> Result<Option<UndoneSpawn>> {
+    let Some(entry) = entry else { return Ok(None) };
+    let path = || entry.path.clone();
+    Ok(match entry.found {
+        _ if !entry.is_ours => Some(UndoneSpawn::Kept(path())),
+        None if lost == LostWorktrees::Leave || has_own(&entry.dir) || has_staged(place, git, spawn, entry)? => {
+            Some(UndoneSpawn::Astray(path()))
+        }
+        Some(_) if (!spawn.is_own() || spawn.ran_hook) && is_used(place, git, (id, spawn), entry)? => {
+            Some(UndoneSpawn::Kept(path()))
+        }
+        _ => None,
+    })
+}
+
+/// What `repair` does about a killed spawn, as a phrase after "would".
+pub fn foresee(place: &Place, git: &Git, id: &str, spawn: &SpawnJournal) -> String {
+    let left = record_of(place, id, spawn)
+        .and_then(|entry| left_alone(place, git, (id, spawn), LostWorktrees::Undo, entry.as_ref()));
+    match left {
+        Ok(Some(UndoneSpawn::Kept(path))) => {
+            format!("keep {}, because there is more than the spawn of {id} makes", path.display())
+        }
+        Ok(Some(UndoneSpawn::Astray(path))) => {
+            format!("leave the spawn of {id}, because {} is not there", path.display())
+        }
+        Ok(_) => format!("undo the spawn of {id}"),
+        Err(failure) => format!("leave the spawn of {id}: {failure}"),
+    }
+}
+
 /// Undoes a spawn, or keeps it. The caller holds the repository's lock. In a journal of a process that is gone, neither
 /// the worktree's path nor the directories that the spawn made are told.
 pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: LostWorktrees) -> Result<UndoneSpawn> {
     let spawn = open.entry.clone();
-    let is_own = !spawn.path.as_os_str().is_empty();
-    let mut entry = record_of(place, &open)?;
+    let mut entry = record_of(place, &open.id, &spawn)?;
+    if let Some(left) = left_alone(place, git, (&open.id, &spawn), lost, entry.as_ref())? {
+        if matches!(left, UndoneSpawn::Kept(_)) {
+            open.close()?;
+        }
+        return Ok(left);
+    }
     let mut undone = UndoneSpawn::Undone(None);
     let worktree = entry.as_mut().and_then(|entry| entry.found.take());
-    match (&entry, worktree) {
-        (Some(entry), _) if !entry.is_ours => {
-            open.close()?;
-            return Ok(UndoneSpawn::Kept(entry.path.clone()));
+    // What is at the path otherwise is not the spawn's.
+    if let (Some(entry), Some(worktree)) = (&entry, worktree) {
+        worktree.require_at(&entry.path)?;
+        // The task is a person's text.
+        let task = RelPath::parse(TASK_FILE).map_err(|e| Failure::failed(e.0))?;
+        if let Some((text, _)) = worktree.root().read_whole(&task)?.filter(|_| !spawn.is_own()) {
+            let undone_dir = place.shared().join("undone");
+            fs::create_private_dir(&undone_dir)?;
+            let kept = undone_dir.join(format!("{}.md", new_uid()));
+            fs::replace(&kept, &text, Some(fs::PRIVATE))?;
+            undone = UndoneSpawn::Undone(Some(kept));
         }
-        (Some(entry), None)
-            if lost == LostWorktrees::Leave || has_own(&entry.dir) || has_staged(place, git, &spawn, entry)? =>
-        {
-            return Ok(UndoneSpawn::Astray(entry.path.clone()));
+        // An empty directory that was there before stays.
+        match spawn.is_own() && !spawn.makes_dirs.contains(&spawn.path) {
+            true => worktree.root().remove_contents()?,
+            false => worktree.remove()?,
         }
-        (Some(entry), Some(worktree)) => {
-            if (!is_own || spawn.ran_hook) && is_used(place, git, &open, entry)? {
-                open.close()?;
-                return Ok(UndoneSpawn::Kept(entry.path.clone()));
-            }
-            worktree.require_at(&entry.path)?;
-            // The task is a person's text.
-            let task = RelPath::parse(TASK_FILE).map_err(|e| Failure::failed(e.0))?;
-            if let Some((text, _)) = worktree.root().read_whole(&task)?.filter(|_| !is_own) {
-                let undone_dir = place.shared().join("undone");
-                fs::create_private_dir(&undone_dir)?;
-                let kept = undone_dir.join(format!("{}.md", new_uid()));
-                fs::replace(&kept, &text, Some(fs::PRIVATE))?;
-                undone = UndoneSpawn::Undone(Some(kept));
-            }
-            // An empty directory that was there before stays.
-            match is_own && !spawn.makes_dirs.contains(&spawn.path) {
-                true => worktree.root().remove_contents()?,
-                false => worktree.remove()?,
-            }
-        }
-        // What is at the path is not the spawn's.
-        _ => {}
     }
     if spawn.makes_branch {
         // A git that was killed while it made the branch leaves its lock, which no other process uses.
         let heads = place.common_dir.join("refs/heads");
-        if heads.canonicalize().is_ok_and(|real| real == heads) && !branch_of(&open).contains('/') {
-            fs::remove(&heads.join(format!("{}.lock", branch_of(&open))))?;
+        let branch = branch_of(&open.id, &spawn);
+        if heads.canonicalize().is_ok_and(|real| real == heads) && !branch.contains('/') {
+            fs::remove(&heads.join(format!("{branch}.lock")))?;
         }
     }
     take_back(place, git, &open, entry.as_ref())?;
@@ -165,10 +193,9 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
 
 /// Whether somebody moved, ran or locked the worktree, committed, or has more in it than a spawn writes. A journal may be
 /// forged: what anybody has used stays.
-fn is_used(place: &Place, git: &Git, open: &OpenJournal<SpawnJournal>, entry: &WorktreeRecord) -> Result<bool> {
-    let spawn = &open.entry;
+fn is_used(place: &Place, git: &Git, (id, spawn): (&str, &SpawnJournal), entry: &WorktreeRecord) -> Result<bool> {
     let is_moved = !spawn.name.is_empty() && entry.path.file_name() != Some(OsStr::new(&spawn.name));
-    if is_moved || agent_run::load(&place.shared(), &open.id)?.is_some() || entry.dir.join("locked").exists() {
+    if is_moved || agent_run::load(&place.shared(), id)?.is_some() || entry.dir.join("locked").exists() {
         return Ok(true);
     }
     let git = &git.guarded(&place.common_dir, &entry.path)?;
@@ -224,8 +251,8 @@ fn take_back(place: &Place, git: &Git, open: &OpenJournal<SpawnJournal>, entry: 
         fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     }
     if spawn.makes_branch {
-        let decided = if spawn.path.as_os_str().is_empty() { Decided::ByJournal } else { Decided::Here };
-        delete_branch(place, git, branch_of(open), &spawn.base_sha, decided)?;
+        let decided = if spawn.is_own() { Decided::Here } else { Decided::ByJournal };
+        delete_branch(place, git, branch_of(&open.id, spawn), &spawn.base_sha, decided)?;
     }
     for dir in spawn.makes_dirs.iter().rev() {
         fs::remove_empty_dir(dir);

@@ -9,7 +9,7 @@ use shopfloor_core::ui::Ui;
 
 use super::repair;
 use crate::apply::repair::lacks_files;
-use crate::apply::{lock_and_excludes, remove};
+use crate::apply::{lock_and_excludes, remove, undo};
 use crate::facts::moved::{listed_as_gone, moved};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
@@ -51,7 +51,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 }
 
 fn check(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> {
-    let mut findings = check_journals(place)?;
+    let mut findings = check_journals(env, place)?;
     // git would wait for ever on such a record, so the commands leave its worktree out.
     if let Err(failure) = Git::find(env)?.require_sound_records(&place.common_dir) {
         findings.push(Finding::bad("records", failure.message, failure.hints.join("; "), None));
@@ -67,8 +67,8 @@ fn mendable(check: &'static str, detail: String, fix: String) -> Finding<RepairA
 }
 
 /// The spawns and removals that were killed.
-fn check_journals(place: &Place) -> Result<Vec<Finding<RepairAll>>> {
-    let shared = place.shared();
+fn check_journals(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> {
+    let (shared, git) = (place.shared(), Git::find(env)?);
     let mut findings = Vec::new();
     for (id, uid, _) in journal::left_behind::<RemovalJournal>(&shared)? {
         let (detail, fix) = match remove::leftover(place, &uid).map(|at| (fs::size_of(&at), at)) {
@@ -80,8 +80,8 @@ fn check_journals(place: &Place) -> Result<Vec<Finding<RepairAll>>> {
         };
         findings.push(mendable("removals", detail, fix));
     }
-    for (id, ..) in journal::left_behind::<SpawnJournal>(&shared)? {
-        let fix = format!("undo the spawn of {id}");
+    for (id, _, spawn) in journal::left_behind::<SpawnJournal>(&shared)? {
+        let fix = undo::foresee(place, &git, &id, &spawn);
         findings.push(mendable("spawns", format!("the spawn of {id} was killed"), fix));
     }
     if findings.is_empty() {

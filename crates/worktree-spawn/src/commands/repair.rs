@@ -11,7 +11,7 @@ use shopfloor_core::git::Git;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::apply::undo::LostWorktrees;
+use crate::apply::undo::{self, LostWorktrees};
 use crate::apply::{lock_and_excludes, recover, repair};
 use crate::facts::moved::{MovedWorktree, listed_as_gone, moved};
 use crate::facts::{agents, repository};
@@ -111,8 +111,9 @@ fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     for (id, ..) in journal::left_behind::<RemovalJournal>(&place.shared())? {
         tell(RepairSubject::Removal, format!("would finish the removal of {id}"));
     }
-    for (id, ..) in journal::left_behind::<SpawnJournal>(&place.shared())? {
-        tell(RepairSubject::Spawn, format!("would undo the spawn of {id}, which was killed"));
+    let git = Git::find(env)?;
+    for (id, _, spawn) in journal::left_behind::<SpawnJournal>(&place.shared())? {
+        tell(RepairSubject::Spawn, format!("would {}", undo::foresee(place, &git, &id, &spawn)));
     }
     tell_lost(place, &moved, tell)?;
     for known in agents::all(place)?.iter().filter(|known| repair::lacks_files(known)) {

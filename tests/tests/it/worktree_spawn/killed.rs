@@ -208,7 +208,8 @@ fn files_added_to_a_half_made_worktree_are_kept() {
     });
     write(&app.path.join(".git/worktrees/x/shopfloor/worktree-spawn/identity.json"), &agent.to_string());
     write(&app.path.join(".git/shopfloor/worktree-spawn/journal/abc.json"), &journal.to_string());
-    app.spawn(&["repair", "-n"]).exit(0).out_has("would undo");
+    app.spawn(&["repair", "-n"]).exit(0).out_has("would keep ").out_has("because there is more than");
+    app.spawn(&["doctor"]).exit(1).out_has("the spawn of main.x was killed; keep ");
     assert!(path.join("README.md").exists());
     app.spawn(&["repair"]).exit(0).out_has("kept").out_has("more than a spawn makes");
     assert_eq!(std::fs::read_to_string(path.join("mine/notes")).unwrap(), "work");
@@ -303,9 +304,11 @@ fn what_happened_after_a_kill_decides_what_is_undone() {
         app.sh("mkdir module").exit(0);
         let x = killed_in_its_hook(&app);
         meanwhile(&app, &x);
+        let foreseen = app.spawn(&["repair", "-n"]).exit(0).any_err().stdout;
         // Another spawn succeeds in every case.
         let out = app.spawn(&["subtree", "y"]).succeeds().stderr + &app.spawn(&["repair"]).exit(0).stdout;
         assert!(out.contains(said), "{what}: {out}");
+        assert_eq!(foreseen.contains("would undo"), said.starts_with("undid"), "{what}: {foreseen}");
         let there = x.path.join("README.md").exists();
         let expected = ["a clone was put there", "another worktree was put there", "somebody wrote an ignored file"]
             .contains(&what);
