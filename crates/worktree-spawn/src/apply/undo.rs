@@ -2,6 +2,7 @@
 //! there is more in it than a spawn writes, it stays and counts as made.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::agents::GEMINI_PROJECT;
@@ -76,7 +77,7 @@ fn branch_of<'j>(id: &'j str, spawn: &'j SpawnJournal) -> &'j str {
 
 /// Finds the record that the spawn made: it is on the spawn's branch and has the spawn's agent. A spawn that was killed
 /// before it wrote its agent left a worktree without files.
-fn record_of(place: &Place, id: &str, spawn: &SpawnJournal) -> Result<Option<WorktreeRecord>> {
+fn record_of(place: &Place, git: &Git, id: &str, spawn: &SpawnJournal) -> Result<Option<WorktreeRecord>> {
     let (admin, listed) = (place.common_dir.join("worktrees"), Listed::read(&place.env));
     let head = format!("ref: refs/heads/{}", branch_of(id, spawn));
     for name in fs::list(&admin)? {
@@ -93,7 +94,9 @@ fn record_of(place: &Place, id: &str, spawn: &SpawnJournal) -> Result<Option<Wor
                 let agent = Agent::parse(&file, &bytes).ok().filter(|agent| agent.id == id);
                 agent.map(|agent| is_mine || agent.is_ours((&file, &bytes), &path, &listed))
             }
-            Ok(None) => (is_mine || found.is_some() && is_bare()).then_some(true),
+            Ok(None) if is_mine || found.is_some() && is_bare() => Some(true),
+            // An undo that was killed after it had removed our part of the record.
+            Ok(None) => is_left_over(place, git, (id, spawn), &path)?.then_some(true),
             Err(_) => None,
         };
         if let Some(is_ours) = is_ours {
@@ -101,6 +104,18 @@ fn record_of(place: &Place, id: &str, spawn: &SpawnJournal) -> Result<Option<Wor
         }
     }
     Ok(None)
+}
+
+/// Whether nothing is left of a spawn's worktree but git's record, in a directory that is there, and its branch is where
+/// the spawn has made it.
+fn is_left_over(place: &Place, git: &Git, (id, spawn): (&str, &SpawnJournal), path: &Path) -> Result<bool> {
+    let is_gone = path.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
+    let is_there = path.parent().is_some_and(Path::is_dir) && path.file_name() == Some(OsStr::new(&spawn.name));
+    if !is_gone || !is_there || !spawn.makes_branch {
+        return Ok(false);
+    }
+    let name = format!("refs/heads/{}", branch_of(id, spawn));
+    Ok(repository::commit(&git.common(&place.common_dir)?, &place.common_dir, &name)?.as_ref() == Some(&spawn.base_sha))
 }
 
 /// Why a spawn is not undone, if so: what becomes of it instead.
@@ -127,7 +142,7 @@ fn left_alone(
 
 /// What `repair` does about a killed spawn, as a phrase after "would".
 pub fn foresee(place: &Place, git: &Git, id: &str, spawn: &SpawnJournal) -> String {
-    let left = record_of(place, id, spawn)
+    let left = record_of(place, git, id, spawn)
         .and_then(|entry| left_alone(place, git, (id, spawn), LostWorktrees::Undo, entry.as_ref()));
     match left {
         Ok(Some(UndoneSpawn::Kept(path))) => {
@@ -145,7 +160,7 @@ pub fn foresee(place: &Place, git: &Git, id: &str, spawn: &SpawnJournal) -> Stri
 /// the worktree's path nor the directories that the spawn made are told.
 pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: LostWorktrees) -> Result<UndoneSpawn> {
     let spawn = open.entry.clone();
-    let mut entry = record_of(place, &open.id, &spawn)?;
+    let mut entry = record_of(place, git, &open.id, &spawn)?;
     if let Some(left) = left_alone(place, git, (&open.id, &spawn), lost, entry.as_ref())? {
         if matches!(left, UndoneSpawn::Kept(_)) {
             open.close()?;
@@ -246,8 +261,13 @@ fn has_staged(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRe
 /// Removes everything except files: git's record, the branch unless it is checked out, and the directories above.
 fn take_back(place: &Place, git: &Git, open: &OpenJournal<SpawnJournal>, entry: Option<&WorktreeRecord>) -> Result<()> {
     let spawn = &open.entry;
+    // In one step: a record that is only half deleted would look like a damaged worktree.
+    let aside = layout::gone_dir(&place.shared()).join(format!("{}.git", open.uid()));
+    place.remove_state(&aside)?;
     if let Some(entry) = entry {
-        place.remove_state(&entry.dir)?;
+        fs::create_private_dir(&layout::gone_dir(&place.shared()))?;
+        place.move_state(&entry.dir, &aside)?;
+        place.remove_state(&aside)?;
         fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     }
     if spawn.makes_branch {

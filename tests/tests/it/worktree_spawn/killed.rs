@@ -330,6 +330,27 @@ fn what_happened_after_a_kill_decides_what_is_undone() {
 }
 
 #[test]
+fn an_undo_that_was_killed_is_finished() {
+    let w = World::new();
+    let app = app(&w);
+    let x = killed_in_its_hook(&app);
+    // The worktree and our part of git's record were removed.
+    std::fs::remove_dir_all(&x.path).unwrap();
+    std::fs::remove_dir_all(app.path.join(".git/worktrees/x/shopfloor")).unwrap();
+    app.spawn(&["repair", "-n"]).exit(0).out_has("would undo the spawn of main.x");
+    app.spawn(&["repair"]).exit(0).out_has("undid the spawn of main.x");
+    assert_nothing_left(&app, "x", "after repair");
+    // A branch with work on it stays, and so does its worktree's record.
+    let x = killed_in_its_hook(&app);
+    x.git(&["commit", "-q", "--allow-empty", "-m", "work"]);
+    std::fs::remove_dir_all(&x.path).unwrap();
+    std::fs::remove_dir_all(app.path.join(".git/worktrees/x/shopfloor")).unwrap();
+    app.spawn(&["repair"]).exit(0).any_out();
+    assert_eq!(branch_named(&app, "main.x"), "main.x\n");
+    assert!(app.has(".git/worktrees/x/HEAD"));
+}
+
+#[test]
 fn a_killed_spawn_with_a_running_agent_is_kept_and_a_copy_touches_nothing() {
     let w = World::new();
     let app = app(&w);
