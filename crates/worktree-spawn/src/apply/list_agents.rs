@@ -9,7 +9,7 @@ use serde::Serialize;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, LOOK_LIMIT};
+use shopfloor_core::git::{Git, LOOK_LIMIT, bare_by_mistake};
 use shopfloor_core::proc::{self, Status};
 use shopfloor_core::ui::Ui;
 
@@ -148,6 +148,10 @@ impl ListedAgent {
 pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Result<Vec<ListedAgent>> {
     let settings = Settings::load(env, &place.home, &[("probe", request.probe.as_deref().map(Path::new))])?;
     settings.warnings.iter().for_each(|warning| ui.warn(warning));
+    // git then counts the main checkout as none, and so does the list.
+    if let Some(failure) = bare_by_mistake(&place.common_dir) {
+        ui.warn(format!("{failure}; {}", failure.hints.join("; ")));
+    }
     let all = agents::all(place)?;
     let main = all.iter().find(|known| known.worktree.is_main).and_then(|known| known.worktree.branch.clone());
     let under = request.under.as_deref().map(|name| agents::require(place, name)).transpose()?;

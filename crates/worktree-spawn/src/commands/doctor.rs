@@ -4,7 +4,7 @@ use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, bare_by_mistake};
 use shopfloor_core::ui::Ui;
 
 use super::repair;
@@ -95,6 +95,9 @@ fn check_places(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> {
     let settings = Settings::load(env, &place.home, &[])?;
     let moved = moved(place, &settings.worktree_base)?;
     let mut findings = Vec::new();
+    if let Some(failure) = bare_by_mistake(&place.common_dir) {
+        findings.push(Finding::bad("worktrees", failure.message, failure.hints.join("; "), None));
+    }
     for found in &moved {
         let (was, path) = (found.worktree.path.display(), found.path.display());
         let detail = match found.says {

@@ -97,6 +97,18 @@ fn list_status_agrees_with_git() {
 }
 
 #[test]
+fn a_main_checkout_that_is_called_bare_is_named() {
+    let w = World::new();
+    let app = app(&w);
+    let x = subtree(&app, &["x"]);
+    app.git(&["config", "core.bare", "true"]);
+    for at in [&app, &x] {
+        at.spawn(&["list"]).exit(0).any_out().err_has("core.bare is true in .git/config").err_has("core.bare false");
+        at.spawn(&["doctor"]).exit(1).out_has("core.bare is true in .git/config").out_has("core.bare false");
+    }
+}
+
+#[test]
 fn a_list_opens_a_few_files_per_worktree() {
     let w = World::new();
     let app = app(&w);
