@@ -149,9 +149,8 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
     let settings = Settings::load(env, &place.home, &[("probe", request.probe.as_deref().map(Path::new))])?;
     settings.warnings.iter().for_each(|warning| ui.warn(warning));
     // git then counts the main checkout as none, and so does the list.
-    if let Some(failure) = bare_by_mistake(&place.common_dir) {
-        ui.warn(format!("{failure}; {}", failure.hints.join("; ")));
-    }
+    let bare = bare_by_mistake(&place.common_dir);
+    bare.iter().for_each(|failure| ui.warn(format!("{failure}; {}", failure.hints.join("; "))));
     let all = agents::all(place)?;
     let main = all.iter().find(|known| known.worktree.is_main).and_then(|known| known.worktree.branch.clone());
     let under = request.under.as_deref().map(|name| agents::require(place, name)).transpose()?;
@@ -178,16 +177,8 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         let has_session = sessions.binary_search(&encoded(&agent.id).into()).is_ok();
         let pending = if has_session { Spool::new(&shared, &agent.id).pending()? } else { 0 };
         let children = children.get(&agent.id).copied().unwrap_or(0);
-        listed.push(ListedAgent {
-            known,
-            liveness,
-            exit,
-            pending,
-            children,
-            is_dirty: None,
-            stat: None,
-            distance: None,
-        });
+        let (is_dirty, stat, distance) = (None, None, None);
+        listed.push(ListedAgent { known, liveness, exit, pending, children, is_dirty, stat, distance });
     }
     if (request.status || request.stat) && !ui.is_dry() {
         sandboxes::take_in_all(ui, env, place, listed.iter().map(|listed| &listed.known));
