@@ -14,7 +14,7 @@ use crate::apply::overlay_change::{OverlayChange, change};
 use crate::apply::user_edits;
 use crate::facts::overlay::Overlay;
 use crate::failure;
-use crate::merge::{EntryPath, FileType, Grow, entries, strip};
+use crate::merge::{EntryPath, FileType, Grow, entries, without};
 use crate::storage::Ground;
 use crate::sync_action::SyncRule;
 
@@ -78,7 +78,7 @@ fn without_entry(disk: &Disk<'_>, path: &RelPath, entry: &EntryPath) -> Result<O
     }
     let cannot =
         || Failure::failed(format!("cannot take `{entry}` out of {path}")).hint("edit the overlay's file by hand");
-    let after = strip(kind, &before.bytes, std::slice::from_ref(entry)).ok_or_else(cannot)?;
+    let after = without(kind, &before.bytes, entry).ok_or_else(cannot)?;
     Ok(OverlayChange { path: path.clone(), before, after })
 }
 

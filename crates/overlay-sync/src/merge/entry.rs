@@ -102,6 +102,18 @@ pub fn strip(kind: FileType, bytes: &[u8], entries: &[EntryPath]) -> Option<Vec<
     if own.is_some() { kind.rewrite(bytes, &tree, &rest?, bytes) } else { Some(bytes.to_vec()) }
 }
 
+/// The same for one entry that occurs once. Of variables others may repeat or span lines; `None` if this one does, or is
+/// in the value of another.
+pub fn without(kind: FileType, bytes: &[u8], entry: &EntryPath) -> Option<Vec<u8>> {
+    if kind != FileType::Env {
+        return strip(kind, bytes, std::slice::from_ref(entry));
+    }
+    let at = lines::split(bytes).position(|line| entry.is_line(kind, line))?;
+    let is_whole = |count| !env::is_unfinished(lines::split(bytes).take(count));
+    let others = bytes.split_inclusive(|b| *b == b'\n').enumerate().filter(|(number, _)| *number != at);
+    (is_whole(at) && is_whole(at + 1)).then(|| others.flat_map(|(_, line)| line).copied().collect())
+}
+
 /// What of a tree is one of these entries, and the rest.
 fn parted(tree: &Tree, entries: &[EntryPath]) -> (Option<Tree>, Option<Tree>) {
     tree.parted(&|path| entries.iter().any(|entry| entry.0 == path))

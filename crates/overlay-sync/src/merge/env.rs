@@ -55,14 +55,32 @@ pub fn is_plain(bytes: &[u8]) -> bool {
 
 /// Whether a value that begins with a quote ends in this line. Any other quote is an ordinary character.
 fn is_closed(line: &[u8]) -> bool {
+    left_open(line).is_none()
+}
+
+/// The quote with which the value of this line begins, if it does not end there.
+fn left_open(line: &[u8]) -> Option<u8> {
     let value = line.iter().position(|b| *b == b'=').map_or(line, |at| &line[at + 1..]).trim_ascii_start();
-    let Some((quote @ (b'"' | b'\''), rest)) = value.split_first() else { return true };
+    let (quote @ (b'"' | b'\''), rest) = value.split_first()? else { return None };
+    (!closes(rest, *quote)).then_some(*quote)
+}
+
+fn closes(text: &[u8], quote: u8) -> bool {
     let mut is_escaped = false;
-    rest.iter().any(|b| {
-        let closes = b == quote && !is_escaped;
-        is_escaped = *b == b'\\' && *quote == b'"' && !is_escaped;
+    text.iter().any(|b| {
+        let closes = *b == quote && !is_escaped;
+        is_escaped = *b == b'\\' && quote == b'"' && !is_escaped;
         closes
     })
+}
+
+/// Whether a value that begins in these lines goes on behind the last.
+pub fn is_unfinished<'t>(lines: impl Iterator<Item = &'t [u8]>) -> bool {
+    let quote = lines.fold(None::<u8>, |open, line| match open {
+        Some(quote) => Some(quote).filter(|quote| !closes(line, *quote)),
+        None => variable(line).and_then(|_| left_open(line)),
+    });
+    quote.is_some()
 }
 
 /// How often each variable is set.

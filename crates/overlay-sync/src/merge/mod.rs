@@ -27,7 +27,7 @@ mod yaml;
 
 pub use self::changes::{Changes, changes};
 pub use self::check_answer::{check, limit};
-pub use self::entry::{EntryPath, additions, donate, strip, unsafe_entries};
+pub use self::entry::{EntryPath, additions, donate, strip, unsafe_entries, without};
 pub use self::file_type::{FileType, is_binary};
 pub use self::old_view::{Arrival, Freshness, StalePlace};
 pub use self::outdated::freshness;

@@ -100,3 +100,17 @@ fn a_workspaces_own_entry_is_not_held_after_a_drop() {
     assert!(s.b.read(SETTINGS).contains("\"LOG\": 2") && !s.text(SETTINGS).contains("PORT"), "{}", s.text(SETTINGS));
     assert!(s.a.read(".env").contains("PORT=5") && s.a.read(SETTINGS).contains("\"PORT\": 5"));
 }
+
+#[test]
+fn a_variable_is_dropped_whatever_the_others_are() {
+    let w = World::new();
+    let s = scene(&w);
+    let text = |a: &str| format!("K='-----BEGIN\nx=1\n-----END'\n{a}C=3\nC=4\n");
+    s.put(".env", &text("A=1\n"));
+    s.attach();
+    s.app.overlay(&["drop", ".env", "A"]).succeeds();
+    s.all_are(".env", &text(""));
+    // A line of another's value is no variable.
+    s.app.overlay(&["drop", ".env", "x"]).exit(4).err_has("cannot take `x` out");
+    s.all_are(".env", &text(""));
+}
