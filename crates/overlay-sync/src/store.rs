@@ -214,6 +214,13 @@ impl OverlayStore {
             .hint("name another overlay with `--overlay DIR`, or in the user's config.toml"))
     }
 
+    /// The repository that it belongs to, if that is not there any more.
+    pub fn lost_owner(&self) -> Option<PathBuf> {
+        let owner: Option<Owner> = self.load("repository.json").ok()?;
+        let Owner { common_dir, .. } = owner?;
+        matches!(common_dir.try_exists(), Ok(false)).then_some(common_dir)
+    }
+
     /// Keeps a text. Its digest finds it for as long as [`KEPT`], and longer while something refers to it.
     pub fn keep(&self, env: &Env, digest: &Digest, bytes: &[u8]) -> Result<()> {
         let path = self.object(digest);

@@ -231,11 +231,11 @@ impl Workspace {
         Ok(named.map(|named| PathBuf::from(OsStr::from_bytes(&named))))
     }
 
-    /// Whether any worktree of a repository was attached to this overlay, according to the worktrees.
-    pub fn is_any_of(common_dir: &Path, overlay: &Path) -> bool {
+    /// The overlays that the worktrees of a repository were attached to, according to the worktrees.
+    pub fn overlays_of(common_dir: &Path) -> impl Iterator<Item = PathBuf> {
         let linked = std::fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
-        let mut dirs = linked.map(|entry| entry.path()).chain([common_dir.to_path_buf()]);
-        dirs.any(|dir| Workspace::overlay_of(&dir).is_ok_and(|named| named.as_deref() == Some(overlay)))
+        let dirs = linked.map(|entry| entry.path()).chain([common_dir.to_path_buf()]);
+        dirs.filter_map(|dir| Workspace::overlay_of(&dir).ok().flatten())
     }
 
     /// The directory for files that are not complete yet.

@@ -75,7 +75,7 @@ impl Overlay {
 
     /// Whether the overlay has never existed.
     pub fn is_unmade(&self) -> bool {
-        !self.dir.is_dir() && !Workspace::is_any_of(&self.repo.common_dir, &self.dir)
+        !self.dir.is_dir() && self.lost().is_none()
     }
 
     /// Exit 1 when the overlay does not exist, or existed and is an empty directory now (a disk that is not mounted,
@@ -88,10 +88,26 @@ impl Overlay {
         }
     }
 
-    /// The failure if worktrees are attached to the overlay, and it or its state is gone.
+    /// The failure if worktrees are attached to the overlay, and it or its state is gone, or it was the overlay of this
+    /// repository when that had another name.
     fn lost(&self) -> Option<Failure> {
-        let is_lost = !self.store.is_claimed() && Workspace::is_any_of(&self.repo.common_dir, &self.dir);
-        is_lost.then(|| self.gone(if self.dir.is_dir() { "has lost its state" } else { "is not there" }))
+        if self.store.is_claimed() {
+            return None;
+        }
+        if Workspace::overlays_of(&self.repo.common_dir).any(|named| named == self.dir) {
+            return Some(self.gone(if self.dir.is_dir() { "has lost its state" } else { "is not there" }));
+        }
+        // An agent may have written what the worktrees say. What is in the user's data counts.
+        let overlays = real(&self.env.data_home()?.join("overlays"));
+        let mut own =
+            Workspace::overlays_of(&self.repo.common_dir).filter(|dir| dir.parent() == Some(overlays.as_path()));
+        let find = |dir: PathBuf| Some((OverlayStore::in_overlay(&dir).lost_owner()?, dir));
+        let (owner, overlay) = own.find_map(find)?;
+        let (overlay, owner) = (overlay.display(), owner.display());
+        let message = format!("the overlay {overlay} belongs to {owner}, which is gone: was this repository renamed?");
+        Some(failure::OVERLAY_GONE.failure(message).hint(format!(
+            "move it back to where its git directory is {owner}, and run `overlay-sync detach` before you rename it"
+        )))
     }
 
     /// Creates the overlay if it has never existed, and locks it.

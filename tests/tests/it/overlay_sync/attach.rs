@@ -256,3 +256,27 @@ fn an_empty_list_of_workspaces_is_none_and_not_all() {
     s.app.overlay(&["sync"]).succeeds();
     assert_eq!(s.b.read(".env"), "A=2\n");
 }
+
+#[test]
+fn a_renamed_repository_gets_no_second_overlay() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    let rename = |from: &str, to: &str| {
+        let line = format!("cd .. && mv {from} {to} && cd {to} && git worktree repair ../a ../b");
+        s.a.sh(&line).exit(0).any_out().any_err();
+    };
+    rename("app", "app2");
+    let renamed = w.at(w.home("eng/repos/app2"));
+    for words in [&["sync"][..], &["check"], &["status"], &["attach", "../a"]] {
+        renamed.overlay(words).exit(1).any_out().err_has("was this repository renamed?").err_has("overlay-sync detach");
+    }
+    renamed.overlay(&["doctor"]).exit(1).any_err().out_has("was this repository renamed?");
+    assert!(!w.home(".local/share/shopfloor/overlays/app2").exists());
+    // Under its old name it has its overlay again.
+    rename("app2", "app");
+    s.a.write(".env", "A=2\n");
+    s.sync(0).any_err();
+    s.all_are(".env", "A=2\n");
+}
