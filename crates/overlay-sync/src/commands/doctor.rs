@@ -6,6 +6,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::disk_storage::Disk;
 use crate::facts::overlay::Overlay;
+use crate::storage::Ground;
 use crate::tool::TOOL;
 use crate::workspace::Workspace;
 
@@ -48,8 +49,14 @@ fn check(overlay: &Overlay) -> Result<Vec<Finding<Repair>>> {
     if let Err(failure) = overlay.require() {
         return Ok(vec![failed("overlay", &failure)]);
     }
-    let mut findings = vec![Finding::good("overlay", dir.to_string())];
-    findings.extend(match overlay.workspaces(&[]) {
+    let workspaces = overlay.workspaces(&[]);
+    let has_files = workspaces.as_ref().is_ok_and(|all| all.iter().any(|workspace| workspace.files.len() >= 2));
+    let is_emptied = has_files && Disk::open(overlay, None)?.overlay()?.is_empty();
+    let mut findings = vec![match is_emptied {
+        true => failed("overlay", &overlay.gone("was emptied")),
+        false => Finding::good("overlay", dir.to_string()),
+    }];
+    findings.extend(match workspaces {
         Ok(workspaces) => check_workspaces(&workspaces),
         Err(failure) => vec![failed("state", &failure)],
     });

@@ -24,7 +24,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, command: HookCommand) -> Re
 
 fn created(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Result<Option<Failure>> {
     let overlay = Overlay::of(ui, env, flags, git, repo)?;
-    if ui.is_dry() || !overlay.settings.enabled || !overlay.dir.is_dir() {
+    if ui.is_dry() || !overlay.settings.enabled || overlay.is_unmade() {
         // This repository has no overlay.
         return Ok(None);
     }

@@ -146,6 +146,22 @@ fn no_command_recreates_a_lost_overlay() {
 }
 
 #[test]
+fn doctor_and_the_hook_name_an_overlay_that_is_lost() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.put(".env.two", "2\n");
+    s.attach();
+    s.app.overlay(&["hook", "install"]).succeeds();
+    s.app.sh(&format!("mv ~/{OVERLAY} ~/gone")).exit(0);
+    s.app.run("git", &["worktree", "add", "-q", "../c"]).exit(0).err_has("is not there; nothing was touched");
+    s.app.overlay(&["doctor"]).exit(1).any_err().out_has("is not there");
+    assert!(!s.overlay("").exists());
+    s.app.sh(&format!("mv ~/gone ~/{OVERLAY} && rm ~/{OVERLAY}/.env*")).exit(0);
+    s.app.overlay(&["doctor"]).exit(1).any_err().out_has("was emptied");
+}
+
+#[test]
 fn sync_restore_works_while_another_workspace_is_named() {
     let w = World::new();
     let s = scene(&w);
