@@ -79,6 +79,13 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Fails with the kind `tampered` where the configuration of a repository is a link: git writes through it, and an agent may
+/// have led it to any file. For what is about to write there.
+pub fn require_own_config(common_dir: &Path) -> Result<()> {
+    let file = common_dir.join("config");
+    if file.is_symlink() { odd(&file, "is a symbolic link, which is not followed") } else { Ok(()) }
+}
+
 /// The same of what lies directly in a common directory. git itself puts no `commondir` there, and one would lead it
 /// to another configuration.
 pub(super) fn require_plain_common(common_dir: &Path) -> Result<()> {

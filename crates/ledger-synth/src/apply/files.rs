@@ -180,11 +180,13 @@ pub fn untrack_current(ledger: &Ledger) -> Result<()> {
 
 /// Takes a setting out of the clone's configuration. `false`: it is set elsewhere.
 pub fn unset_git_setting(ledger: &Ledger, name: &str) -> Result<bool> {
+    git::require_own_config(&ledger.repo.common_dir)?;
     git_done("config", ledger.git.cmd(ledger.top.path()).args(["config", "--local", "--unset", name]), 5)
 }
 
 /// Sets a setting in the clone's configuration.
 pub fn set_git_setting(ledger: &Ledger, name: &str, value: &str) -> Result<()> {
+    git::require_own_config(&ledger.repo.common_dir)?;
     git_done("config", ledger.git.cmd(ledger.top.path()).args(["config", "--local", name, value]), 0).map(drop)
 }
 

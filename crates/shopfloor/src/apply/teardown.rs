@@ -5,6 +5,7 @@ use std::path::Path;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
+use shopfloor_core::git;
 use shopfloor_core::ui::{Ui, printable};
 
 use super::setup::{run, show_dry};
@@ -65,14 +66,15 @@ pub fn undo(
 /// The settings of the ledger's merge driver that are still there, and so are a person's. Without one its section goes,
 /// which git leaves if there is a comment above it.
 fn changed_settings(repository: &Repository) -> Result<Vec<String>> {
-    let git = |args: &[&str]| {
+    let git_config = |args: &[&str]| {
         let cmd = repository.git.cmd(&repository.main).args(["config", "--local"]);
         cmd.args(args.iter().copied()).capture()
     };
-    let found = git(&["--name-only", "--get-regexp", "^merge\\.ledger-synth\\."])?;
+    let found = git_config(&["--name-only", "--get-regexp", "^merge\\.ledger-synth\\."])?;
     let names: Vec<String> = String::from_utf8_lossy(&found.stdout).lines().map(str::to_owned).collect();
     if names.is_empty() {
-        git(&["--remove-section", "merge.ledger-synth"])?;
+        git::require_own_config(&repository.repo.common_dir)?;
+        git_config(&["--remove-section", "merge.ledger-synth"])?;
     }
     Ok(names.iter().map(|name| format!("the git setting {name} was changed")).collect())
 }

@@ -4,7 +4,7 @@ use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::forge::{FORGE, Forge, Named, Request, cleaned, fenced};
-use shopfloor_core::git::{answer, require_plain_ref};
+use shopfloor_core::git::{self, answer, require_plain_ref};
 use shopfloor_core::slug::{cut, slug};
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
@@ -226,6 +226,7 @@ fn follow(repository: &Repository, forge: &Forge, found: &Request, (branch, is_t
     let config = |key: &str, value: &str| {
         answer("config", &git.cmd(main).args(["config", &format!("branch.{branch}.{key}"), value]).capture()?).map(drop)
     };
+    git::require_own_config(&repository.repo.common_dir)?;
     config(REQUEST, &number.to_string())?;
     // A branch that was there already may have an upstream of the person's.
     let key = |key: &str| format!("branch.{branch}.{key}");

@@ -7,7 +7,7 @@ use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::require_plain_ref;
+use shopfloor_core::git::{require_own_config, require_plain_ref};
 use shopfloor_core::proc::processes;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
@@ -110,6 +110,7 @@ fn delete_branch(env: &Env, row: &Row) -> Result<()> {
     own.cmd(&repo.common_dir).args(["update-ref", "--no-deref", "-d", &name, tip]).capture()?;
     let left = own.cmd(&repo.common_dir).args(["show-ref", "--verify", "--quiet", &name]).capture()?;
     if !left.status.success() {
+        require_own_config(&repo.common_dir)?;
         git.cmd(&main).args(["config", "--remove-section", &format!("branch.{branch}")]).capture()?;
     }
     Ok(())

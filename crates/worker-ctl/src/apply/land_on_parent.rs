@@ -80,8 +80,15 @@ fn is_inside(listed: &[ListedWorktree], tree: &Path, dir: &Path) -> bool {
     dir.starts_with(tree) && around.all(|around| tree.starts_with(&around.path))
 }
 
+/// The agent for which this command runs, unless the branch is its own.
+pub fn other_agent(ctx: &Context<'_>, branch: &str) -> Result<Option<String>> {
+    let named = |name: &&str| Some(ctx.env.var(name)?.to_string_lossy().into_owned());
+    let Some(agent) = ["WORKER_CTL_WORKER", "SHOPFLOOR_AGENT_ID"].iter().find_map(named) else { return Ok(None) };
+    Ok((!is_owner(ctx, branch)?).then_some(agent))
+}
+
 /// Whether this command runs for the agent whose own branch this one is: a worker, or one in whose linked worktree it runs.
-pub fn is_owner(ctx: &Context<'_>, branch: &str) -> Result<bool> {
+fn is_owner(ctx: &Context<'_>, branch: &str) -> Result<bool> {
     if let Some(worker) = on_branch(ctx, branch)? {
         return Ok(is_caller(ctx, &worker));
     }

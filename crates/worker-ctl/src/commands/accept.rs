@@ -270,15 +270,11 @@ fn check_first(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<Checke
 
 /// Exit 3 where an agent's own program wants to land work that nobody has reviewed, but on that agent's own branch.
 fn refuse_agent(ctx: &Context<'_>, name: &str, target: &str) -> Result<()> {
-    let agent = ["WORKER_CTL_WORKER", "SHOPFLOOR_AGENT_ID"].iter().find_map(|name| ctx.env.var(name)?.to_str());
-    let Some(agent) = agent else { return Ok(()) };
-    if land_on_parent::is_owner(ctx, target)? {
-        return Ok(());
-    }
+    let Some(agent) = land_on_parent::other_agent(ctx, target)? else { return Ok(()) };
     Err(Failure::new(
         Exit::Decide,
         "undecided",
-        format!("nobody has reviewed the work of {name}, and the agent {} wants to land it", printable(agent)),
+        format!("nobody has reviewed the work of {name}, and the agent {} wants to land it", printable(&agent)),
     )
     .hint(format!("a person lands it: `worker-ctl review {name}`, then `worker-ctl accept {name}`")))
 }

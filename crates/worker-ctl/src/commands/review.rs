@@ -12,7 +12,7 @@ use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::text::{printable, printable_lines, shell_word};
 
-use crate::apply::{host_status, patrol, rebase, transition};
+use crate::apply::{host_status, land_on_parent, patrol, rebase, transition};
 use crate::commands::{self, WHOLE, comment, look};
 use crate::context::Context;
 use crate::facts::clashes::last;
@@ -122,7 +122,10 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
     let shown = shown.as_ref().map(|(from, shown)| (from.as_str(), shown.as_str()));
     let summary = summary(ctx, &worker, &from, &sha, shown)?;
     let patch = ctx.repo.work_digest(&sha)?;
-    if !ctx.is_dry {
+    let agent = land_on_parent::other_agent(ctx, &ctx.repo.branch)?;
+    if agent.is_some() {
+        ctx.ui.note("an agent looks at it, so it does not count as reviewed");
+    } else if !ctx.is_dry {
         transition::record(ctx, name, &Input::Reviewed { sha: sha.clone(), patch })?;
         ctx.update(|state| {
             (state.last_reviewed, state.landed_since) = (Some(name.to_owned()), None);

@@ -151,3 +151,14 @@ fn a_dry_run_counts_what_the_commit_takes() {
     let out = app.ledger(&["-n", "--json", "--archive", "--yes", "--commit"]).exit(0).any_out();
     out.err_has("would have archived 2 files into").err_has("would commit");
 }
+
+/// git would write through it.
+#[test]
+fn a_configuration_that_is_a_link_is_not_written() {
+    let w = World::new();
+    let app = w.app();
+    app.sh("mv .git/config ~/dot && ln -s ~/dot .git/config").exit(0);
+    let before = std::fs::read(w.home("dot")).unwrap();
+    app.ledger(&["install"]).exit(4).any_out().err_has(".git/config is a symbolic link");
+    assert_eq!(std::fs::read(w.home("dot")).unwrap(), before);
+}

@@ -266,6 +266,8 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     asked.any_status().any_err().out_has("Nobody has reviewed the work of late. Land it on main all the same?");
     // Nor does an agent land what only agents have seen.
     for agent in ["WORKER_CTL_WORKER", "SHOPFLOOR_AGENT_ID"] {
+        let seen = app.run_with("shopfloor", &["review", "late", "--pin"], &[(agent, "late")]).exit(0);
+        seen.any_out().err_has("does not count as reviewed");
         let refused = app.run_with("shopfloor", &["land", "late"], &[(agent, "late")]).exit(3);
         refused.err_has("the agent late wants to land").err_has("`shopfloor review late`, then `shopfloor land late`");
     }
