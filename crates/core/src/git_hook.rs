@@ -14,7 +14,7 @@ use crate::fs;
 use crate::git::{ConfiguredHook, Git, LOCAL_VARS, Repo};
 use crate::hook_manager::{Managed, call, manager_entry, run_by, with_ending};
 use crate::lock::Lock;
-use crate::proc::{Cmd, Status, is_executable};
+use crate::proc::{self, Cmd, Status, is_executable};
 use crate::text::shell_word;
 use crate::written_files;
 
@@ -215,12 +215,15 @@ pub fn runs(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<(Op
 }
 
 /// The tools whose hook a person has installed with `hook install`, and git does not run: something has taken the stub
-/// away, or the line that was to be added is not there.
-pub fn missing(git: &Git, repo: &Repo, hook: &str) -> Result<Vec<&'static str>> {
+/// away, or the line that was to be added is not there. With `always` all tools on the PATH whose hook git does not run.
+pub fn missing(git: &Git, repo: &Repo, hook: &str, always: bool) -> Result<Vec<&'static str>> {
     let noted = noted(git.env(), repo);
     let tools = HOOKS.iter().filter(|(name, _)| *name == hook).flat_map(|(_, tools)| *tools);
     let mut missing = Vec::new();
-    for tool in tools.filter(|tool| noted.contains(&format!("{hook} {tool}"))) {
+    let is_wanted = |tool: &str| {
+        noted.contains(&format!("{hook} {tool}")) || always && proc::find(git.env(), tool).is_some()
+    };
+    for tool in tools.filter(|tool| is_wanted(tool)) {
         if runs(git, repo, hook, tool)?.is_none() {
             missing.push(*tool);
         }

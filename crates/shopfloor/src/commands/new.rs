@@ -214,12 +214,11 @@ fn from_forge(
     Ok(Some((Args { name, branch, if_exists, target, request, is_untrusted, ask, ..args.clone() }, task)))
 }
 
-/// The environment in which the worktree is made. Of what others wrote nothing runs before a person has seen it.
+/// The environment in which the worktree is made: set up, whoever runs git's hooks. Of what others wrote nothing runs before a person has seen it.
 fn for_worktree(env: &Env, args: &Args) -> Env {
     let mut env = env.clone();
-    if args.is_untrusted && !args.setup {
-        env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
-    }
+    let how = if args.is_untrusted && !args.setup { "held" } else { "always" };
+    env.vars.insert("SHOPFLOOR_SETUP".into(), how.into());
     env
 }
 

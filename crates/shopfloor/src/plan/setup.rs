@@ -50,7 +50,8 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
     }
     note(
         !found.has_own_hooks,
-        "git runs hooks from a directory that other repositories share, so no hooks and no ledger are set up",
+        "git runs hooks from a directory that other repositories share, so no hooks and no ledger are set up: \
+         `shopfloor new` sets up what it makes, other worktrees need `sweatfile-apply` and `overlay-sync attach`",
     );
     let installs = found.installs.iter().map(|command| format!("\"{command}\"")).collect::<Vec<_>>().join(", ");
     let way = "to run that in each new worktree, write the line into sweatfile and run `sweatfile-apply approve`";

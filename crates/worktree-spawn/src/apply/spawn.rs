@@ -245,11 +245,14 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let hooks_dir = hook.parent().unwrap_or(hook).to_path_buf();
     let repo = Repo { hooks_dir, ..context.place.repo() };
     let mut env = inherited(context.env, context.place, &made.known.worktree.path)?;
-    let (mut configured, mut tools) = (Vec::new(), git_hook::missing(&git, &repo, "post-checkout")?);
+    // `shopfloor new` sets worktrees up whatever hooks there are, but not what comes from a fork.
+    let set_up = |wanted: &str| context.env.var("SHOPFLOOR_SETUP").is_some_and(|word| word == wanted);
+    let (mut configured, mut tools) = (Vec::new(), git_hook::missing(&git, &repo, "post-checkout", set_up("always"))?);
     let is_agents = is_agents && !has_landed(context, &start.sha).unwrap_or(false);
-    // `shopfloor new` says so of a branch from a fork.
-    let is_held = is_agents || context.env.var("SHOPFLOOR_SETUP").is_some_and(|word| word == "held");
+    let is_held = is_agents || set_up("held");
+    let mut file = hook.as_path();
     if is_held {
+        file = Path::new("/dev/null");
         // Other programs look for theirs in the worktree: husky, lefthook, whatever a person's own hook calls.
         tools = git_hook::wanted(&git, &repo, "post-checkout")?;
         env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
@@ -263,12 +266,11 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
         }
     } else if let Err(failure) = git_hook::refuse_changed(context.env, "post-checkout", hook) {
         made.warnings.push(format!("left out the hook: {failure}; {}", failure.hints.join("; ")));
-        return Ok(());
+        file = Path::new("/dev/null");
+        tools = git_hook::wanted(&git, &repo, "post-checkout")?;
     } else {
         configured = git.configured_hooks(&spawner.path, "post-checkout")?;
     }
-    let file = hook.as_path();
-    let file = if is_held { Path::new("/dev/null") } else { file };
     let sha = made.known.agent.base_sha.clone().unwrap_or_default();
     let scratch = fs::scratch(&layout::temporary_dir(&layout::state_dir(&made.known.worktree.git_dir)))?;
     let pass = |bytes: &[u8]| context.ui.pass_through(context.spinner, bytes);

@@ -264,3 +264,19 @@ fn doctor_names_two_installations_on_the_path() {
     let out = app.sh(alone).any_status();
     assert!(!out.stdout.contains("copies"), "{out}");
 }
+
+#[test]
+fn new_sets_up_its_worktrees_whoever_runs_gits_hooks() {
+    let w = World::new();
+    let app = app(&w);
+    app.approved("[env]\nA = \"1\"\n");
+    // No hook at all, then hooks from a directory that other repositories share.
+    for (name, before) in [("x", "true"), ("y", "mkdir ~/hooks && git config --global core.hooksPath ~/hooks")] {
+        app.sh(before).exit(0);
+        let made = w.at(app.shopfloor(&["new", name]).exit(0).any_err().stdout.trim_end());
+        assert_eq!(made.read(".sweatshop-env"), "A='1'\n", "{before}");
+    }
+    // worktree-spawn makes what git would.
+    let made = w.at(app.spawn(&["subtree", "z"]).exit(0).any_err().stdout.trim_end());
+    assert!(!made.has(".sweatshop-env"));
+}
