@@ -167,10 +167,9 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        for line in self.details.iter().cloned().chain(self.causes()) {
-            write!(f, "; {line}")?;
-        }
-        Ok(())
+        // A cause may be another program's output of several lines.
+        let more: Vec<String> = self.details.iter().cloned().chain(self.causes()).collect();
+        more.iter().flat_map(|text| text.lines()).try_for_each(|line| write!(f, "; {line}"))
     }
 }
 

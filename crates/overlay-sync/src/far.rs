@@ -16,7 +16,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::ssh::{Ssh, UNREACHABLE};
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, shell_word};
 
 use crate::far_place::FarPlace;
 use crate::storage::ReadFile;
@@ -143,7 +143,7 @@ impl FarMachine {
                 let said = said.lines().take(5).map(|line| format!("  {}", printable(&short(line))));
                 Err(Failure::failed(format!("{TOOL} on {} ended with {code}", printable(dest)))
                     .details(said)
-                    .hint(format!("log in there, and look with `{TOOL} -C {} status`", printable(path))))
+                    .hint(format!("log in there, and look with `{TOOL} -C {} status`", shell_word(path.as_ref()))))
             }
         }
     }

@@ -18,7 +18,7 @@ use toml_edit::{Document, Item};
 use crate::layout;
 use crate::program_config::AgentTable;
 use crate::runner::{self, RunnerTable};
-use crate::worker::checked_name;
+use crate::worker::{checked_host_name, checked_name};
 
 /// The subcommands that change what a worker does, so that there is an event.
 const CHANGING: Users = Users::Only(&[
@@ -415,7 +415,8 @@ fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
     }
     let names = tables.workers.keys().map(|name| ("workers", name));
     names.chain(tables.hosts.keys().map(|name| ("hosts", name))).try_for_each(|(kind, name)| {
-        checked_name(name).map(drop).map_err(|failure| {
+        let checked = if kind == "hosts" { checked_host_name(name) } else { checked_name(name) };
+        checked.map(drop).map_err(|failure| {
             let refused = Failure::malformed(format!("{}: {}", at(kind, name), failure.message));
             failure.hints.iter().fold(refused, |refused, hint| refused.hint(hint.clone()))
         })

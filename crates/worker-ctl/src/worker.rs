@@ -438,6 +438,11 @@ pub fn checked_name(name: &str) -> Result<&str> {
     )))
 }
 
+/// The same for a host's name.
+pub fn checked_host_name(name: &str) -> Result<&str> {
+    checked_name(name).map_err(|failure| Failure { message: format!("`{name}` cannot be a host's name"), ..failure })
+}
+
 /// The name of a new worker: in other scripts than ours the slug of what was typed, since branches, sessions and
 /// addresses all have it.
 pub fn new_name(typed: &str) -> Result<String> {

@@ -398,7 +398,7 @@ pub fn fetch(git: &Git, dir: &Path, remote: &str, refspec: &str) -> Result<()> {
         true => Ok(()),
         false => Err(FORGE
             .failure(format!("cannot fetch from {}", shown_url(remote)))
-            .because(std::io::Error::other(printable(String::from_utf8_lossy(&output.stderr).trim())))
+            .because(std::io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
             .hint(format!(
                 "`git ls-remote {}` shows whether it can be reached",
                 shell_word(shown_url(remote).as_ref())

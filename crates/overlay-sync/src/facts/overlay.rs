@@ -227,7 +227,7 @@ fn worktree_at(overlay: &Overlay, path: &Path) -> Result<(PathBuf, PathBuf)> {
     if repo.home.common_dir != overlay.repo.home.common_dir {
         return Err(failure::OTHER_REPOSITORY
             .failure(format!("{} belongs to another repository", root.display()))
-            .hint(format!("run the command there, or with `-C {}`", root.display())));
+            .hint(format!("run the command there, or with `-C {}`", shell_word(&root))));
     }
     Ok((root, repo.git_dir))
 }

@@ -72,7 +72,8 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
             (_, Some(error)) if error["kind"] == "wrong_state" => {}
             (_, error) => {
                 let why = error.and_then(|error| error["message"].as_str()).unwrap_or("its request cannot be taken in");
-                ui.warn(format!("{} stays: {}", printable(&row.name), printable(why)));
+                let why = why.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+                ui.warn(format!("{} stays: {why}", printable(&row.name)));
                 exit = Exit::No;
             }
         }

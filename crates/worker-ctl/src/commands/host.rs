@@ -27,7 +27,7 @@ use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::layout::{self, TOOL};
 use crate::settings::HostTable;
 use crate::ssh::{self, Ssh};
-use crate::worker::checked_name;
+use crate::worker::checked_host_name;
 
 /// The oldest git and tmux that work.
 const OLDEST: [(&str, (u64, u64)); 2] = [("git", (2, 39)), ("tmux", (3, 3))];
@@ -99,7 +99,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 
 fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
     hosted::require_no_hub(ctx)?;
-    let name = checked_name(&args.name)?;
+    let name = checked_host_name(&args.name)?;
     let is_word = |c: char| !c.is_control() && !c.is_whitespace();
     if args.ssh.starts_with('-') || args.ssh.is_empty() || !args.ssh.chars().all(is_word) {
         return Err(Failure::usage("`--ssh` names no destination").hint("write it as for ssh, such as `me@box`"));

@@ -272,6 +272,8 @@ fn what_was_merged_there_is_taken_in_here() {
         .exit(1)
         .err_has("has commits beyond those that request 100 has merged")
         .err_has("More");
+    let stays = floor.app.shopfloor(&["rm", "--merged"]).exit(1).any_out();
+    assert!(stays.stderr.contains("stays: adam has commits") && !stays.stderr.contains("\\n"), "{stays}");
     at.git(&["reset", "-q", "--hard", &mine]);
     floor.until("adam", "needs_review");
     forge.set(100, "baseRefName", "release".into());

@@ -18,6 +18,7 @@ fn invalid_names_and_patterns_in_the_configuration_are_refused() {
     let good = floor.root.read("config.toml");
     for (table, message) in [
         ("[workers.\"../evil\"]\n", "cannot be a worker's name"),
+        ("[hosts.\"../evil\"]\nssh = \"x\"\nroot = \"/x\"\nsource = \"/x.git\"\n", "cannot be a host's name"),
         ("[agents.mine]\ncommand = [\"x\"]\nstrip = [\"[\"]\n", "no regular expression"),
         ("[agents.mine]\nclear = \"x\"\n", "`command` is missing"),
     ] {
