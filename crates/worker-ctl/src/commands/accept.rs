@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::facts::request::{Own, Remote};
 use crate::facts::work_summary::{commits, summary};
 use crate::failure;
-use crate::plan::accept::{refuse_unseen, require_review};
+use crate::plan::accept::{Landing, refuse_unseen, require_review};
 use crate::plan::request::require_one_place;
 use crate::requests::Requests;
 use crate::worker::{LandAs, Task, Worker};
@@ -247,8 +247,13 @@ fn dry_run(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Exit> {
     let (plan, _) = land::plan(ctx, name, args.force, args.land)?;
     land::tell_unreviewed(ctx, &plan);
     let branch = ctx.repo.branch.as_str();
-    let would = plan.describe(branch, &ctx.source());
-    Ok(commands::show(ctx.ui, answer(name, plan.landing.outcome(), &plan.sha, branch), &[would]))
+    let mut would = vec![plan.describe(branch, &ctx.source())];
+    if args.push && !matches!(plan.landing, Landing::Nothing | Landing::Conflict) {
+        let remote = Own::of(ctx)?.remote(branch)?;
+        let place = shown_url(require_one_place(&remote)?);
+        would.push(format!("push {branch} to {}, which is {place}, after asking", remote.name));
+    }
+    Ok(commands::show(ctx.ui, answer(name, plan.landing.outcome(), &plan.sha, branch), &would))
 }
 
 /// Exit 1: the commit about which a person was asked is not the one any more.

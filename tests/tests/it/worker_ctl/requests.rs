@@ -350,7 +350,9 @@ fn accept_pushes_what_was_shown_and_nothing_that_came_between() {
         .err_has("\n    mine.txt\n   mine.txt | 1 +")
         .err_has("which is git@github.com:o/r.git");
     let before = pushed(&w, "main");
-    assert_eq!(text(&floor.status("adam"), "/task"), "needs_review");
+    let would = "would push main to origin, which is git@github.com:o/r.git, after asking";
+    floor.ctl(&["accept", "adam", "--push", "-n"]).exit(0).any_err().out_has(would);
+    assert_eq!((text(&floor.status("adam"), "/task"), pushed(&w, "main")), ("needs_review", before.clone()));
     floor.ctl(&["accept", "adam", "--push", "--yes"]).exit(0).any_out().err_has("main was pushed to origin");
     assert_ne!(pushed(&w, "main"), before);
     assert_eq!(pushed(&w, "main"), tip(&floor));
