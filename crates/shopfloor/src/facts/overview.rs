@@ -10,7 +10,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::forge::FORGE;
 use shopfloor_core::proc::map_parallel;
 
-use super::run_tool::ask;
+use super::run_tool::{ask, program};
 
 /// The answers.
 #[derive(Clone, Debug, Default)]
@@ -43,13 +43,15 @@ pub struct LedgerState {
     pub event_count: u64,
 }
 
-/// Where agents and workers are, and nothing else.
+/// Where agents and workers are, and nothing else. Exit 4 without the tool that knows which worktrees there are.
 pub fn places(env: &Env) -> Result<Overview> {
+    program(env, "worktree-spawn")?;
     read_these(env, &[&["worktree-spawn", "list"], &["worker-ctl", "status"]])
 }
 
 /// The same, and how many commits each branch has that have not landed.
 pub fn counted_places(env: &Env) -> Result<Overview> {
+    program(env, "worktree-spawn")?;
     read_these(env, &[&["worktree-spawn", "list", "--stat"], &["worker-ctl", "status", "--stat"]])
 }
 

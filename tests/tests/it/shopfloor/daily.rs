@@ -70,6 +70,11 @@ fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
         .err_has("overlay-sync: it ended with exit status 4")
         .err_has("ledger-synth is not on the PATH");
     assert_eq!(app.shopfloor(&["status", "--json"]).exit(4).any_err().json()["problems"].as_array().unwrap().len(), 2);
+    // Nobody knows then which worktrees there are.
+    std::fs::remove_file(w.path("bin/worktree-spawn")).unwrap();
+    for verb in ["land", "rm", "go"] {
+        app.shopfloor(&[verb, "two"]).exit(4).err_has("worktree-spawn is not on the PATH");
+    }
 }
 
 #[test]
