@@ -104,7 +104,8 @@ pub fn condition(
         is_being_made: journal::is_at_work(&place.shared(), &known.agent.id)?,
         mounts: Vec::new(),
     };
-    if known.agent.kind != AgentKind::Subtree {
+    // Of a worktree that is only half there git cannot tell anything.
+    if known.agent.kind != AgentKind::Subtree || found.is_being_made {
         return Ok(found);
     }
     let locked = fs::read(&worktree.git_dir.join("locked"))?;
