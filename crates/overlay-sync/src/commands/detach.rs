@@ -3,7 +3,7 @@
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
-use super::preview::preview;
+use super::preview::troubled;
 use super::workspace_args::{WorkspaceArgs, print_membership};
 use crate::apply::disk_storage::Disk;
 use crate::apply::far_side::reach;
@@ -17,9 +17,14 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     if ui.is_dry() {
         overlay.require()?;
         let workspaces = args.workspaces(ui, overlay)?;
-        let exit = preview(ui, overlay, &workspaces)?;
-        workspaces.iter().for_each(|workspace| print_membership(ui, workspace, false));
-        return Ok(exit);
+        let troubled = troubled(ui, overlay, &workspaces)?;
+        for workspace in &workspaces {
+            match troubled.contains(&workspace.id) {
+                true => warn_that_it_stays(ui, workspace),
+                false => print_membership(ui, workspace, false),
+            }
+        }
+        return Ok(if troubled.is_empty() { Exit::Done } else { Exit::No });
     }
     let far: Vec<Workspace> = args.workspaces(ui, overlay)?.into_iter().filter(|w| w.far.is_some()).collect();
     let (views, unreached) = if far.is_empty() { Default::default() } else { reach(overlay, &far)? };
@@ -35,7 +40,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     for workspace in &workspaces {
         // Detaching it would forget what waits there.
         if outcome.troubled.contains(&workspace.id) && workspace.far.is_none() {
-            ui.warn(format!("{} stays attached: something in it is held or failed", workspace.root.display()));
+            warn_that_it_stays(ui, workspace);
             continue;
         }
         // The file stays: a later attach reads it. A worktree that is gone has none.
@@ -49,4 +54,8 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
         print_membership(ui, workspace, false);
     }
     Ok(outcome.exit())
+}
+
+fn warn_that_it_stays(ui: &Ui, workspace: &Workspace) {
+    ui.warn(format!("{} stays attached: something in it is held or failed", workspace.root.display()));
 }

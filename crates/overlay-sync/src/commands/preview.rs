@@ -26,13 +26,18 @@ use crate::workspace::Workspace;
 
 /// Prints what a sync of these workspaces would do, attached or not.
 pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Exit> {
+    Ok(if troubled(ui, overlay, workspaces)?.is_empty() { Exit::Done } else { Exit::No })
+}
+
+/// The same; returns the workspaces in which something would be held or cannot be read.
+pub fn troubled(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<BTreeSet<Digest>> {
     let disk = Disk::open(overlay, None)?;
     let context = RunContext::read(&disk)?;
     let managed = &context.overlay;
     if managed.is_empty() && workspaces.iter().map(|w| w.files.len()).max().unwrap_or(0) >= 2 {
         return Err(overlay.gone("was emptied"));
     }
-    let (now, mut is_in_step, mut is_held) = (time::render(overlay.env.now), true, false);
+    let (now, mut is_in_step, mut troubled) = (time::render(overlay.env.now), true, BTreeSet::new());
     let print_late = |side, rule| -> Result<bool> {
         let (late, root) = (disk.displaced(side)?, disk.root(side));
         let is_written = |path: &&RelPath| late_writes::state(&late, path) == Some(LateState::Written);
@@ -54,18 +59,20 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<E
         let name = workspace.root.display();
         if is_emptied(workspace, &files) {
             ui.warn(format!("all files are gone from {name}; it is left alone"));
-            (is_in_step, is_held) = (false, true);
+            is_in_step = false;
+            troubled.insert(workspace.id);
             continue;
         }
         is_in_step &= !print_late(Side::Here(workspace), SyncRule::Push)?;
         for file in files {
             if let Some(LeftAlone::Unreadable(why)) = &file.seen.left_alone {
                 ui.warn(format!("{name}: {}: {why}", file.seen.path));
-                (is_in_step, is_held) = (false, true);
+                is_in_step = false;
+                troubled.insert(workspace.id);
             }
             for (what, record) in foresee(&now, &workspace.root, &file) {
                 is_in_step = false;
-                is_held |= record.rule == SyncRule::Hold;
+                troubled.extend((record.rule == SyncRule::Hold).then_some(workspace.id));
                 print(ui, &what, &record);
             }
         }
@@ -73,7 +80,7 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<E
     if is_in_step {
         ui.note("everything is in step");
     }
-    Ok(if is_held { Exit::No } else { Exit::Done })
+    Ok(troubled)
 }
 
 /// Prints what would spread if the overlay had this text of a file, to all workspaces but one.

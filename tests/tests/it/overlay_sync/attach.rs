@@ -280,3 +280,20 @@ fn a_renamed_repository_gets_no_second_overlay() {
     s.sync(0).any_err();
     s.all_are(".env", "A=2\n");
 }
+
+#[test]
+fn a_dry_run_of_detach_decides_as_the_real_one() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.a.write(".env", "");
+    for words in [&["detach", "-n"][..], &["detach"]] {
+        let out = s.app.overlay(words).exit(1);
+        out.out_has("/b").err_has("/a stays attached");
+        assert!(!out.stdout.lines().any(|line| line.contains("detach") && line.contains("/a")), "{out}");
+    }
+    s.app.overlay(&["attach", "../b"]).exit(0).any_out().any_err();
+    let dry = s.app.overlay(&["drop", ".env", "A", "-n", "--json"]).exit(0).any_err().json_lines();
+    assert_eq!(dry.last().unwrap()["dropped"].as_bool(), Some(false));
+}
