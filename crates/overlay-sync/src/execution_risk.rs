@@ -30,7 +30,8 @@ const RUN: &str = ".flaskenv .vscode/tasks.json .vscode/launch.json *.code-works
     fastfile podfile capfile sconstruct jenkinsfile dvc.yaml nextflow.config pixi.toml bacon.toml skaffold.yaml \
     helmfile.yaml serverless.yml build.xml build.sc build.mill build.zig magefile.go guix.scm session.vim .hg/* .jj/* \
     launchsettings.json .externaltoolbuilders/* .lsp.json .github/hooks/* uv.toml supervisord.conf tmuxinator.y*ml \
-    smug.y*ml workmux.y*ml .projections.json psalm.xml* .tern-project .circleci/* .sops.yaml";
+    smug.y*ml workmux.y*ml .projections.json psalm.xml* .tern-project .circleci/* .sops.yaml jest.config.json \
+    .markdownlint-cli2.* dprint.json* .dprint.json* electron-builder.* .neoconf.json angular.json local.settings.json";
 
 /// The directories of agent programs.
 const AGENTS: &str = ".claude .codex .gemini .opencode .cursor .agents .amp .qwen .copilot .kiro .roo .kilocode \
@@ -43,7 +44,7 @@ const ORDERS: &str = "agent agents command* skill* prompt* hook* plugin* extensi
 /// The settings of agent programs and editors that are in none of their directories.
 const SETTINGS: &str = ".claude.json *.mcp.json mcp.json mcp.jsonc mcp_config.json mcp-config.json *mcp_settings.json \
     opencode.json opencode.jsonc .opencode.json .aider.conf.yml .aider.conf.yaml .vscode/*.json .zed/*.json \
-    crush.json .crush.json";
+    crush.json .crush.json .config/goose/config.y*ml";
 
 /// The key paths of such settings that start nothing: lists of permissions, the model, and what a person sees.
 const HARMLESS: &str = "$schema permissions.allow permissions.ask permissions.deny tools.allowed allowedTools \
@@ -324,9 +325,14 @@ mod tests {
     #[test]
     fn files_are_known_by_their_paths() {
         let of = |path: &str| (is_run(Path::new(path)), holds_settings(Path::new(path)));
-        for path in
-            [".claude/settings.local.json", "sub/.Claude/Settings.json", ".mcp.json", "x/mcp.json", ".codex/a.toml"]
-        {
+        for path in [
+            ".claude/settings.local.json",
+            "sub/.Claude/Settings.json",
+            ".mcp.json",
+            "x/mcp.json",
+            ".codex/a.toml",
+            ".config/goose/config.yaml",
+        ] {
             assert_eq!(of(path), (false, true), "{path}");
         }
         for path in [
@@ -340,6 +346,13 @@ mod tests {
             "compose.override.yml",
             "mprocs.yaml",
             "sub/process-compose.override.yml",
+            "jest.config.json",
+            ".markdownlint-cli2.jsonc",
+            "dprint.json",
+            "electron-builder.yml",
+            ".neoconf.json",
+            "angular.json",
+            "api/local.settings.json",
         ] {
             assert_eq!(of(path), (true, false), "{path}");
         }
@@ -402,6 +415,7 @@ mod tests {
             ("U=http://x/?a=1&b=2\nV=x?a&/x\nW=1>/x\nX=<<Y\nY=x?a=1&PATH=/x\n", "PATH V W X"),
             ("A=${B}\nB=${B:-x}/$C\nC=\"${B@P}\"\nD='${shell x}'\nE=${!B}\n", "C D E"),
             ("npm_config_shell=/x\nMY_PAGER=x\nPATHS=1\n", "MY_PAGER npm_config_shell"),
+            ("GOOSE_MODE=auto\n", "GOOSE_MODE"),
         ] {
             assert_eq!(found(text), expected, "{text}");
         }
