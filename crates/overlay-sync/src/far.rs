@@ -20,7 +20,7 @@ use shopfloor_core::text::{printable, shell_word};
 
 use crate::far_place::FarPlace;
 use crate::storage::ReadFile;
-use crate::store::RESERVED;
+use crate::store::is_reserved;
 use crate::tool::TOOL;
 use crate::workspace::Workspace;
 
@@ -216,14 +216,9 @@ impl FarView {
         let mut view = FarView { machine, files, texts, open, has_written: false, is_lost: false };
         let mut nameless = Vec::new();
         for file in list.files {
-            // On some disks another spelling is the same directory.
-            let is_ours = |path: &RelPath| {
-                let first = path.as_path().components().next();
-                first.is_some_and(|first| first.as_os_str().eq_ignore_ascii_case(RESERVED))
-            };
             match RelPath::parse(&file.path) {
                 // What cannot be seen in a name is there to deceive.
-                Ok(path) if printable(&file.path) == file.path && !is_ours(&path) => {
+                Ok(path) if printable(&file.path) == file.path && !is_reserved(&path) => {
                     view.files.insert(path, file);
                 }
                 Ok(_) | Err(_) => nameless.push(format!("a file there has no name for us: {}", file.path)),

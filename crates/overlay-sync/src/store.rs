@@ -21,6 +21,12 @@ use crate::workspace::{VERSION, Workspace, parse_state};
 /// The reserved name at the top of an overlay.
 pub const RESERVED: &str = ".overlay-sync";
 
+/// Whether a path leads there. On some disks another spelling is the same directory.
+pub fn is_reserved(path: &RelPath) -> bool {
+    let first = path.as_path().components().next();
+    first.is_some_and(|first| first.as_os_str().eq_ignore_ascii_case(RESERVED))
+}
+
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A log of more bytes is set aside.

@@ -23,7 +23,7 @@ use crate::far::FarViews;
 use crate::include_patterns::DeclaredFiles;
 use crate::merge::MergeInput;
 use crate::storage::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
-use crate::store::{LogRecord, PlannedWrite, RESERVED, RemovedEntries, WriteIntent};
+use crate::store::{LogRecord, PlannedWrite, RESERVED, RemovedEntries, WriteIntent, is_reserved};
 use crate::workspace::Workspace;
 
 /// From this size on a file in a workspace shares its blocks with the overlay's, if the file system supports that.
@@ -290,6 +290,10 @@ impl Ground for Disk<'_> {
     }
 
     fn read(&self, side: Side<'_>, path: &RelPath) -> Result<Lookup> {
+        // The state is no file of a workspace, whatever a manifest, a command or another machine says.
+        if is_reserved(path) {
+            return Ok(Err(LeftAlone::Strange("its name is reserved".into())));
+        }
         if let Side::Here(workspace) = side {
             if workspace.far.is_some() {
                 return self.read_far(workspace, path);

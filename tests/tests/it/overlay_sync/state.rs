@@ -23,6 +23,11 @@ fn state_that_leads_outside_is_refused_and_output_shows_no_contents() {
         s.app.overlay(&["sync"]).exit(2).err_has(".json:");
         s.app.overlay(&["watch", "-q"]).exit(2).err_has(".json:");
     }
+    // Nor is the state itself a file of a workspace.
+    std::fs::write(&record, good.replace("\".env\"", "\".overlay-sync/lock\"")).unwrap();
+    s.app.overlay(&["sync"]).exit(0).any_out().err_has("lock stays untouched: its name is reserved");
+    s.app.overlay(&["drop", ".overlay-sync/lock", "x"]).exit(1).any_out().any_err();
+    assert!(!s.a.has(".overlay-sync") && !s.b.has(".overlay-sync"));
     std::fs::write(&record, good.replace("\"v\":1", "\"v\":9")).unwrap();
     s.app.overlay(&["sync"]).exit(2).err_has("a newer version of this program wrote it");
 }
