@@ -220,7 +220,7 @@ fn see_push(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<SeenPush>
             .details([format!("  {there}")])
             .hint(format!("take them in first: `git pull {} {}`", word(&remote.name), word(branch))));
     }
-    lines.extend(own.lacking(&base, heads.values())?);
+    lines.extend(own.lacking(&base, &heads)?);
     ctx.ui.show(&lines);
     require_person(ctx, args.yes, "Land it and push that?", "nothing landed or was pushed")?;
     let lands_commits = args.land.unwrap_or(worker.land()) == LandAs::Commits;

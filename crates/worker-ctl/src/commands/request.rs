@@ -200,7 +200,7 @@ fn shown(
         lines.extend(since.unwrap_or_default().lines().map(|line| format!("  {line}")));
     }
     // What `strip` takes out of a message that lands here goes along in a commit that is pushed.
-    lines.extend(own.lacking(sha, &facts.public)?);
+    lines.extend(own.lacking(sha, &facts.heads)?);
     lines.push(match record(worker) {
         None => "its work was not checked".to_owned(),
         Some(check) => format!("its check is {}", if check.ok { "green" } else { "red" }),

@@ -135,10 +135,11 @@ impl Own {
         Ok(said.lines().filter_map(head).collect())
     }
 
-    /// What a push of `sha` takes along, for a person: the commits that no branch at the remote has, the newest first, with
-    /// their messages and files. What a ref here says of the remote does not count, because an agent can write it.
-    pub fn lacking<'h>(&self, sha: &str, public: impl IntoIterator<Item = &'h String>) -> Result<Vec<String>> {
-        let asked: String = public.into_iter().map(|tip| format!("{tip}\n")).collect();
+    /// What a push of `sha` takes along, for a person: the commits that none of these branches at the address of the push has,
+    /// the newest first, with their messages and files. What a ref here says of the remote does not count, because an agent
+    /// can write it.
+    pub fn lacking(&self, sha: &str, heads: &BTreeMap<String, String>) -> Result<Vec<String>> {
+        let asked: String = heads.values().map(|tip| format!("{tip}\n")).collect();
         let known = answer(
             "cat-file",
             &self.cmd().args(["cat-file", "--batch-check=%(objectname)"]).input(asked.into_bytes()).capture()?,
@@ -194,9 +195,8 @@ pub struct Outgoing {
     /// The repository that is pushed to, and the one that gets the request.
     pub to: Place,
     pub into: Place,
-    /// The branches there, and the commits that are public: those of the repository that gets the request, too.
+    /// The branches of the repository that is pushed to.
     pub heads: BTreeMap<String, String>,
-    pub public: Vec<String>,
     /// Whether the work has the branch's commit there, and whether that one was pushed from here, the work began at it, or
     /// it was merged.
     pub is_forward: bool,
@@ -220,13 +220,10 @@ impl Outgoing {
         })?;
         let named = own.named_one(&worker.branch)?;
         let (branch, heads) = (named.head.clone(), own.heads(&remote.push_urls[0])?);
-        let more = if to == forge.place { BTreeMap::new() } else { own.heads(&forge.url)? };
-        let target_there = if to == forge.place { &heads } else { &more }.get(&ctx.repo.branch);
         // Else all that others have pushed meanwhile would look like what goes along.
-        if target_there.is_some_and(|tip| !own.knows(tip)) && !ctx.is_dry {
-            fetch(&own.git, &own.source, &forge.url, &format!("refs/heads/{}", ctx.repo.branch))?;
+        if heads.get(&ctx.repo.branch).is_some_and(|tip| !own.knows(tip)) && !ctx.is_dry {
+            fetch(&own.git, &own.source, &remote.push_urls[0], &format!("refs/heads/{}", ctx.repo.branch))?;
         }
-        let public = heads.values().chain(more.values()).cloned().collect();
         let asked = Requests::ask_now(&ctx.root.path, forge, &named)?;
         let (mut is_forward, mut is_known, mut others) = (true, true, Vec::new());
         if let Some(tip) = heads.get(&branch) {
@@ -244,21 +241,7 @@ impl Outgoing {
         let request = request.filter(|(is_its, _)| *is_its).map(|(_, request)| request);
         let (name, target) = (worker.name.clone(), ctx.repo.branch.clone());
         let (sha, into) = (sha.to_owned(), forge.place.clone());
-        Ok(Outgoing {
-            name,
-            sha,
-            branch,
-            target,
-            remote,
-            to,
-            into,
-            heads,
-            public,
-            is_forward,
-            is_known,
-            others,
-            request,
-        })
+        Ok(Outgoing { name, sha, branch, target, remote, to, into, heads, is_forward, is_known, others, request })
     }
 
     /// The commit of the branch at the remote.

@@ -97,7 +97,6 @@ mod tests {
             to,
             into,
             heads,
-            public: vec![],
             is_forward,
             is_known,
             others: vec![],

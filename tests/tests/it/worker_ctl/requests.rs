@@ -153,6 +153,10 @@ fn all_that_a_push_takes_along_is_shown() {
     floor.app.git(&["push", "-q", "origin", &format!("{}:refs/heads/a/refs/heads/feature/adam", head(&at))]);
     floor.ctl(&["request", "adam", "--yes"]).exit(0).any_err().out_has("pull/100");
     assert_eq!(pushed(&w, "feature/adam"), head(&at));
+    // A push that goes elsewhere than the request takes along what is lacking there.
+    floor.app.git(&["remote", "set-url", "--push", "origin", "git@github.com:fork/r.git"]);
+    floor.ctl(&["request", "adam"]).exit(3).err_has("origin fetches from").err_has("\n    private.txt\n");
+    floor.app.git(&["config", "--unset-all", "remote.origin.pushurl"]);
     // An agent of `new NAME -- CMD` is no person, either.
     let agent = [("SHOPFLOOR_AGENT_ID", "main.x")];
     at.git(&["commit", "-q", "--amend", "-m", "Say two"]);
