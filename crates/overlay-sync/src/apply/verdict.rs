@@ -45,7 +45,10 @@ pub fn carry_out(ui: &Ui, overlay: &Overlay, id: &str, verdict: Verdict) -> Resu
     disk.look_at(views, &workspaces);
     let Version { id, path, .. } = &seen;
     // The text may have changed since a person looked at it, so it is looked at again first.
-    disk.sync_workspaces(&mut workspaces)?.print(ui);
+    let mut outcome = disk.sync_workspaces(&mut workspaces)?;
+    // A person is just answering this.
+    outcome.open.retain(|line| !line.contains(&seen.id));
+    outcome.print(ui);
     let version =
         find_waiting(&workspaces, id).ok().filter(|now| now.is_text_of(&seen)).ok_or_else(|| changed(path))?;
     let Origin::Waiting(workspace, waiting, _) = &version.origin else { return Err(changed(path)) };

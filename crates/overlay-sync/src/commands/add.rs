@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs::Root;
+use shopfloor_core::fs::{Found, Root};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk_storage::Disk;
@@ -82,16 +82,33 @@ fn read(overlay: &Overlay, top: &Path, files: &[PathBuf]) -> Result<Vec<(RelPath
     let ignored = overlay.git.ignored(top, &list, None)?;
     let mut read = Vec::new();
     for path in paths {
-        let file = worktree.read_whole(&path)?;
-        let (bytes, mode) = file.ok_or_else(|| Failure::not_found(format!("there is no file {path} here")))?;
-        if !ignored.contains(&path.as_path().to_path_buf()) {
-            return Err(failure::NOT_IGNORED
-                .failure(format!("git does not ignore {path} here"))
-                .hint("an overlay is for untracked files; add the path to .gitignore or info/exclude"));
+        let (bytes, mode) = worktree.read_whole(&path)?.ok_or_else(|| no_file(&worktree, &path))?;
+        let own = [path.as_path().to_path_buf()];
+        if !ignored.contains(&own[0]) {
+            let patterns = overlay.git.ignoring_patterns(top, &own)?;
+            let (what, hint) = match patterns.iter().any(|pattern| !pattern.starts_with('!')) {
+                // git ignores no file that it tracks.
+                true => {
+                    ("git tracks", format!("`git rm --cached {}` leaves the file to the overlay", shell_word(&own[0])))
+                }
+                false => ("git does not ignore", "add the path to .gitignore or info/exclude".to_owned()),
+            };
+            let refused = failure::NOT_IGNORED.failure(format!("{what} {path} here"));
+            return Err(refused.hint(format!("an overlay is for untracked files; {hint}")));
         }
         read.push((path, ReadFile::new(bytes, mode)));
     }
     Ok(read)
+}
+
+/// What is at a path instead of a file.
+fn no_file(worktree: &Root, path: &RelPath) -> Failure {
+    match worktree.look(path) {
+        Ok(Found::Dir) => Failure::not_found(format!("{path} is a directory")).hint("name the files in it"),
+        Ok(Found::Link(_)) => Failure::not_found(format!("{path} is a link, which is not followed"))
+            .hint("name the file that it leads to"),
+        _ => Failure::not_found(format!("there is no file {path} here")),
+    }
 }
 
 /// A file's path below the worktree's top.

@@ -4,6 +4,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::hook_subcommand::{self, HookCommand};
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use super::pre_remove;
@@ -29,7 +30,12 @@ fn created(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Re
         return Ok(None);
     }
     let here = (overlay.repo.require_worktree()?.to_path_buf(), overlay.repo.git_dir.clone());
-    let outcome = attach(&overlay, vec![here])?.outcome;
+    let again = format!("when that has ended, run `overlay-sync -C {} attach`", shell_word(&here.0));
+    let attached = attach(&overlay, vec![here]).map_err(|failure| match failure.exit {
+        Exit::Busy => Failure { hints: vec![again], ..failure },
+        _ => failure,
+    });
+    let outcome = attached?.outcome;
     outcome.warnings.iter().for_each(|warning| ui.warn(warning));
     Ok((!outcome.open.is_empty()).then(|| Failure::failed("not everything is in step").details(outcome.open)))
 }

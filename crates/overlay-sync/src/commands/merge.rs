@@ -49,8 +49,9 @@ fn merge_files(ui: &Ui, env: &Env, flags: &OverlayFlags, args: &Args) -> Result<
     if args.write && is_stdin(&args.overlay) {
         return Err(Failure::usage("there is no file to write: OVERLAY is stdin").hint("leave out `--write`"));
     }
-    let [base, overlay, workspace] =
-        [read(ui, env, &args.base)?, read(ui, env, &args.overlay)?, read(ui, env, &args.workspace)?];
+    // For `git merge-file` this is an empty base.
+    let base = if args.base == Path::new("/dev/null") { Vec::new() } else { read(ui, env, &args.base)? };
+    let [overlay, workspace] = [read(ui, env, &args.overlay)?, read(ui, env, &args.workspace)?];
     let merged = merge(&MergeInput {
         base: (!base.is_empty()).then_some(&base),
         overlay: &overlay,

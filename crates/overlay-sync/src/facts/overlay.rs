@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
-use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::git::{Git, Repo, common_dir_of};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
@@ -158,8 +158,11 @@ impl Overlay {
             let contains = |root: &PathBuf| real == *root || is_there && real.starts_with(root) && is_of(root, &real);
             let around = all.iter().filter(|w| contains(&w.root));
             around.max_by_key(|w| w.root.components().count()).cloned().ok_or_else(|| {
-                Failure::not_found(format!("{} is not attached", path.display()))
-                    .hint(format!("run `overlay-sync attach {}`", shell_word(path)))
+                let is_ours = real.is_dir() && common_dir_of(&real).as_ref() == Some(&self.repo.common_dir);
+                Failure::not_found(format!("{} is not attached", real.display())).hint(match is_ours {
+                    true => format!("run `overlay-sync attach {}`", shell_word(&real)),
+                    false => "`overlay-sync status` shows what is".to_owned(),
+                })
             })
         };
         paths.iter().map(find).collect()

@@ -108,3 +108,27 @@ fn a_mistyped_workspace_is_not_the_one_above_it() {
     std::fs::remove_dir_all(&child.path).unwrap();
     app.overlay(&["detach", child.path.to_str().unwrap()]).any_status().any_err().out_has("detached");
 }
+
+#[test]
+fn messages_name_what_helps() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.a.sh("echo x > .env.t && git add -f .env.t && mkdir .env.d && ln -s .env .env.l").exit(0);
+    s.a.overlay(&["add", ".env.t"]).exit(1).err_has("git tracks .env.t here").err_has("git rm --cached .env.t");
+    s.a.overlay(&["add", ".env.d"]).exit(1).err_has(".env.d is a directory");
+    s.a.overlay(&["add", ".env.l"]).exit(1).err_has(".env.l is a link");
+    s.app.overlay(&["detach", "../b"]).exit(0).any_out().any_err();
+    s.app.overlay(&["sync", "../b"]).exit(1).err_has(&format!("`overlay-sync attach {}`", s.b.path.display()));
+    let out = s.app.overlay(&["sync", "../nosuch"]).exit(1);
+    assert!(out.stderr.contains("nosuch is not attached") && !out.stderr.contains("overlay-sync attach"), "{out}");
+    s.a.write(".env", "");
+    s.sync(1).any_err();
+    let out = s.app.overlay(&["reject", &s.held_ids()[0]]).exit(0).any_out();
+    assert!(!out.stderr.contains("overlay-sync accept"), "{out}");
+    s.a.write("o.json", "{\"a\": 1}");
+    s.a.write("w.json", "{\"b\": 1}");
+    let out = s.a.overlay(&["merge", "/dev/null", "o.json", "w.json"]).exit(0);
+    assert_eq!(out.stdout, "{\"a\": 1, \"b\": 1}");
+}
