@@ -62,7 +62,7 @@ impl<R> Finding<R> {
 /// Whether git runs a tool's post-checkout hook. One that a person has installed has to be there.
 pub fn check_hook<R>(git: &Git, repo: &Repo, tool: &str, repair: R) -> Finding<R> {
     let look = || -> Result<(bool, bool, Option<PathBuf>)> {
-        let is_missing = git_hook::missing(git, repo, POST_CHECKOUT)?.contains(&tool);
+        let is_missing = git_hook::missing(git, repo, POST_CHECKOUT, false)?.contains(&tool);
         let is_run = !is_missing && git_hook::runs(git, repo, POST_CHECKOUT, tool)?.is_some();
         let chained = git_hook::status(repo, POST_CHECKOUT)?.chained.filter(|hook| is_executable(hook));
         Ok((is_missing, is_run, chained))

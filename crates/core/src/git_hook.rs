@@ -220,9 +220,8 @@ pub fn missing(git: &Git, repo: &Repo, hook: &str, always: bool) -> Result<Vec<&
     let noted = noted(git.env(), repo);
     let tools = HOOKS.iter().filter(|(name, _)| *name == hook).flat_map(|(_, tools)| *tools);
     let mut missing = Vec::new();
-    let is_wanted = |tool: &str| {
-        noted.contains(&format!("{hook} {tool}")) || always && proc::find(git.env(), tool).is_some()
-    };
+    let is_wanted =
+        |tool: &str| noted.contains(&format!("{hook} {tool}")) || always && proc::find(git.env(), tool).is_some();
     for tool in tools.filter(|tool| is_wanted(tool)) {
         if runs(git, repo, hook, tool)?.is_none() {
             missing.push(*tool);

@@ -49,7 +49,7 @@ pub fn compare(env: &Env, source: &Path, root: &Path, shared: Option<&Path>) -> 
             }
         }
     }
-    missing.lost = git_hook::missing(&source_git, &source, "post-checkout")?;
+    missing.lost = git_hook::missing(&source_git, &source, "post-checkout", false)?;
     let ask = |git: &Git, dir: &Path| {
         let asked =
             git.cmd(dir).args(["config", "-z", "--get-regexp", r"^merge\.ledger-synth\.(name|driver)$"]).capture()?;
