@@ -19,10 +19,12 @@ use crate::work_repo::common_dir;
 use crate::worker::{LandAs, LandedTip, Task, Worker};
 
 /// The result of an accept.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Landed {
     /// The work landed as this commit.
     Accepted(String),
+    /// The same, but what follows a landing failed. Its journal stays, so the next command finishes it.
+    Unfinished(String, Failure),
     /// The default branch is at this commit and already has all of the work.
     NothingToMerge(String),
     /// These files conflict, and the worker was asked to resolve them.
@@ -139,17 +141,27 @@ fn land_locked(
         if let Some(new) = new
             && publish::publish(&ctx.repo, &ctx.source(), &plan, &new)?
         {
-            finish(ctx, &ctx.worker(name)?, &plan.sha, (&plan.base, &new))?;
             if matches!(plan.landing, Landing::Commit { .. }) {
                 tell_unsigned(ctx, &new);
             }
-            return Ok(Landed::Accepted(new));
+            let finished = ctx.worker(name).and_then(|it| finish(ctx, &it, &plan.sha, (&plan.base, &new)));
+            return Ok(match finished {
+                Ok(()) => Landed::Accepted(new),
+                Err(failure) => unfinished(ctx, name, new, failure),
+            });
         }
         ctx.ui.detail(format!("{} of the source has moved", ctx.repo.branch));
     }
     Err(failure::NOT_PUBLISHED
         .failure(format!("the branch {} of the source changes all the time", ctx.repo.branch))
         .hint("run the same command again"))
+}
+
+fn unfinished(ctx: &Context<'_>, name: &str, new: String, failure: Failure) -> Landed {
+    let branch = &ctx.repo.branch;
+    let message = format!("the work of {name} has landed on {branch}, but not all is done: {}", failure.message);
+    let hint = "the next command of worker-ctl does the rest, as `worker-ctl patrol`";
+    Landed::Unfinished(new, Failure { message, ..failure }.hint(hint))
 }
 
 /// Says so when nobody has reviewed the work.

@@ -52,7 +52,7 @@ fn finish_accept(ctx: &Context<'_>, name: &str) -> Result<Option<String>> {
     };
     let Some(worker) = worker else { return publish::drop_journal(&ctx.repo, name).map(|()| None) };
     land::finish(ctx, &worker, &work, (&old, &new))?;
-    ctx.ui.note(format!("finished an `accept` of {name} that had been killed"));
+    ctx.ui.note(format!("finished an `accept` of {name}"));
     Ok(Some(new))
 }
 

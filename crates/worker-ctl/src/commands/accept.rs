@@ -14,7 +14,7 @@ use crate::apply::land::{self, Checked, Landed};
 use crate::apply::land_on_parent;
 use crate::apply::push::{merged, push, require_person, take_in};
 use crate::commands::hosted::require_no_hub;
-use crate::commands::{self, about, look};
+use crate::commands::{self, about, joined, look};
 use crate::context::Context;
 use crate::facts::request::{Own, Remote};
 use crate::facts::work_summary::{commits, summary};
@@ -312,12 +312,21 @@ pub fn print_answer(ctx: &Context<'_>, worker: &Worker, sha: &str, landed: &Land
     let (name, branch) = (&worker.name, &ctx.repo.branch);
     let (outcome, sha, exit) = match landed {
         Landed::Accepted(new) => ("accepted", new.as_str(), Exit::Done),
+        Landed::Unfinished(new, failure) => ("accepted", new.as_str(), failure.exit),
         Landed::NothingToMerge(base) => ("nothing_to_merge", base.as_str(), Exit::Done),
         Landed::Rebasing(_) => ("rebasing", sha, Exit::No),
     };
+    let answer = answer(name, outcome, sha, branch);
     match landed {
-        _ if ctx.ui.is_json() => ctx.ui.json(&answer(name, outcome, sha, branch)),
+        Landed::Unfinished(_, failure) if ctx.ui.is_json() => {
+            ctx.ui.json(&joined(answer, json!({ "error": failure.to_json() })));
+        }
+        _ if ctx.ui.is_json() => ctx.ui.json(&answer),
         Landed::Accepted(new) => ctx.ui.line(new),
+        Landed::Unfinished(new, failure) => {
+            ctx.ui.line(new);
+            ctx.ui.error(failure);
+        }
         Landed::NothingToMerge(_) => {
             ctx.ui.note(format!("there is nothing to merge: {branch} has all of {name}'s work"));
         }

@@ -92,7 +92,7 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     let _own = ctx.lock(&name)?;
     let landed = land::while_parent_rests(ctx, &worker, args.force, || publish_work(ctx, &worker, args))?;
     let new = match &landed {
-        Landed::Accepted(new) | Landed::NothingToMerge(new) => new,
+        Landed::Accepted(new) | Landed::Unfinished(new, _) | Landed::NothingToMerge(new) => new,
         Landed::Rebasing(_) => {
             let files = resolve_there(ctx, host, (there, &sha), args.force)?;
             return Ok(accept::print_answer(ctx, &worker, &sha, &Landed::Rebasing(files)));

@@ -3,8 +3,8 @@
 use std::process::Stdio;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{tip, up, work};
-use crate::support::world::{Repo, World, needs_mount, wait_for, which};
+use crate::support::worker::{assert_landed, by_hand, staff, tip, up, work};
+use crate::support::world::{Repo, World, needs_mount, text, wait_for, which};
 
 fn beside<'w>(app: &Repo<'w>, name: &str) -> Repo<'w> {
     app.world.at(app.path.with_file_name(name))
@@ -41,6 +41,25 @@ fn a_landing_that_git_cannot_finish_leaves_the_checkout_as_it_was() {
     floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
     assert_eq!(app.git(&["status", "--porcelain"]), "A  loose\n");
     assert_eq!(app.read("come"), "x\n");
+}
+
+/// Once the branch has moved, what fails after that does not hide it.
+#[test]
+fn an_accept_that_cannot_move_the_worktree_says_that_the_work_landed() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    by_hand(&floor, "adam", &[("f", "one\n")]);
+    let old = tip(&floor);
+    floor.root.write(".git/worktrees/adam/index.lock", "");
+    let answer = floor.ctl(&["accept", "adam", "--json"]).exit(75).any_err().json();
+    assert_eq!((text(&answer, "/outcome"), text(&answer, "/error/kind")), ("accepted", "busy"));
+    assert_eq!(text(&answer, "/commit"), tip(&floor));
+    let message = text(&answer, "/error/message");
+    assert!(message.starts_with("the work of adam has landed on main, but not all is done: "), "{message}");
+    std::fs::remove_file(floor.root.path.join(".git/worktrees/adam/index.lock")).unwrap();
+    let patrol = floor.ctl(&["patrol"]).exit(0).any_out();
+    assert!(patrol.stderr.contains("finished an `accept` of adam\n"), "{patrol}");
+    assert_landed(&floor, "adam", &old, "its index was locked");
 }
 
 /// git moves a file between its directories by rename, which fails from disk to disk.
