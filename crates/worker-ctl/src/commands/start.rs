@@ -15,7 +15,7 @@ use crate::facts::setup_steps;
 use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::plan::machine::Input;
-use crate::plan::queue::is_free;
+use crate::plan::queue::{is_free, require_agent};
 use crate::plan::start::{permit, start};
 use crate::worker::{Task, Worker};
 
@@ -77,6 +77,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if let (Some(one), Some(other)) = (&args.worker, &args.named_worker) {
         return Err(Failure::usage(format!("two workers are named: {one} and {other}")).hint("leave one of them out"));
     }
+    let agent = ctx.flag("agent");
+    agent.map(|agent| ctx.root.agent(agent)).transpose()?;
     let prompt = read_prompt(ctx, args)?;
     commands::recover(ctx)?;
     commands::catch_up(ctx);
@@ -86,14 +88,16 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             if is_full {
                 ctx.ui.note("more work at once than `max_working` lets the queue start");
             }
-            commands::locked(ctx, name)?
+            let (worker, lock) = commands::locked(ctx, name)?;
+            require_agent((name, &ctx.root.agent_name(&worker)), agent)?;
+            (worker, lock)
         }
         None if is_full => {
             return Err(failure::WRONG_STATE
                 .failure("as many workers are at work as `max_working` allows")
                 .hint("name the worker, or let the task wait: `worker-ctl start --queue`"));
         }
-        None => pick(ctx)?,
+        None => pick(ctx, agent)?,
     };
     let tentative =
         Input::Start { prompt: prompt.clone(), base: String::new(), is_shared: false, force: args.force, queued: None };
@@ -131,12 +135,16 @@ fn read_prompt(ctx: &Context<'_>, args: &Args) -> Result<String> {
     }
 }
 
-/// Picks and locks the worker in the pool that has been idle longest. A worker that gets a task meanwhile is skipped.
-fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
+/// Picks and locks the worker in the pool that has been idle longest, one that runs `agent` if that is given. A worker that
+/// gets a task meanwhile is skipped.
+fn pick(ctx: &Context<'_>, agent: Option<&str>) -> Result<(Worker, WorkerLock)> {
     let state = ctx.state()?;
-    let held = held_agents(ctx, &state);
+    let mut held = held_agents(ctx, &state);
+    held.retain(|held| agent.is_none_or(|wanted| wanted == held));
+    let suits = |worker: &&Worker| agent.is_none_or(|wanted| wanted == ctx.root.agent_name(worker));
     let is_idle = |worker: &&Worker| {
-        is_free(worker)
+        suits(worker)
+            && is_free(worker)
             && !ctx.root.worker(&worker.name).excluded_from_pool
             && !held.contains(&ctx.root.agent_name(worker))
     };
@@ -155,8 +163,13 @@ fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
     }
     // A worker without a session can have no task.
     let is_waiting = |worker: &&Worker| worker.status() == "offline" && worker.task == Task::Idle;
-    let offline: Vec<&str> = state.workers.values().filter(is_waiting).map(|worker| worker.name.as_str()).collect();
+    let able = || state.workers.values().filter(suits);
+    let offline: Vec<&str> = able().filter(is_waiting).map(|worker| worker.name.as_str()).collect();
     let hint = match offline[..] {
+        [] if able().next().is_none() => {
+            let flag = agent.map(|agent| format!(" --agent {}", shell_word(agent.as_ref()))).unwrap_or_default();
+            format!("create one: `worker-ctl add NAME{flag}`")
+        }
         [] if !held.is_empty() => {
             let held: Vec<&str> = held.iter().map(String::as_str).collect();
             format!("{} has hit a usage limit; let the task wait: `worker-ctl start --queue`", held.join(" and "))
@@ -164,6 +177,7 @@ fn pick(ctx: &Context<'_>) -> Result<(Worker, WorkerLock)> {
         [] => "`worker-ctl status` shows the state of each worker".to_owned(),
         _ => format!("start a session first: `worker-ctl up {}`", offline.join(" ")),
     };
-    let why = if held.is_empty() { "no worker is idle" } else { "no worker that may get a task is idle" };
-    Err(failure::WRONG_STATE.failure(why).hint(hint))
+    let whose = agent.map(|agent| format!(" of {agent}")).unwrap_or_default();
+    let may = if held.is_empty() { "" } else { " that may get a task" };
+    Err(failure::WRONG_STATE.failure(format!("no worker{whose}{may} is idle")).hint(hint))
 }

@@ -14,6 +14,15 @@ pub fn is_free(worker: &Worker) -> bool {
     worker.status() == "idle" && worker.pending_send.is_none()
 }
 
+/// Exit 2 if a task is for another agent than the one that its worker runs.
+pub fn require_agent((worker, runs): (&str, &str), wanted: Option<&str>) -> Result<()> {
+    match wanted.filter(|wanted| *wanted != runs) {
+        None => Ok(()),
+        Some(wanted) => Err(Failure::usage(format!("{worker} runs {runs}, and not {wanted}"))
+            .hint("name the worker or the agent, but not both")),
+    }
+}
+
 /// How many workers work on tasks.
 pub fn count_working(state: &State) -> usize {
     let works = |worker: &&Worker| {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{head, staff, table, tree, up, work};
+use crate::support::worker::{agent, head, staff, table, tree, up, work};
 use crate::support::world::{World, text, wait_for, which};
 
 #[test]
@@ -45,6 +45,23 @@ fn a_task_runs_from_start_to_acceptance() {
     assert_eq!((text(&adam, "/status"), &adam["pane_pid"], &adam["prompt"]), ("idle", &pid, &Value::Null));
     assert_eq!(floor.app.git(&["for-each-ref", "refs/shopfloor"]) + &floor.app.git(&["status", "--porcelain"]), "");
     assert_eq!(w.at(floor.root.path.join(".worktrees/adam")).git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_task_for_an_agent_goes_to_a_worker_that_runs_it() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    agent(&floor, "two", &[], "");
+    let start = |more: &[&str]| floor.ctl(&[&["start", "--task", "think", "--agent"], more].concat());
+    start(&["nobody"]).exit(2).err_has("no command is configured for the agent `nobody`");
+    start(&["two"]).exit(1).err_has("no worker of two is idle").err_has("create one: `worker-ctl add NAME --agent two`");
+    start(&["two", "adam"]).exit(2).err_has("adam runs scripted, and not two");
+    floor.ctl(&["add", "eve", "--agent", "two"]).succeeds();
+    start(&["two"]).exit(1).err_has("start a session first: `worker-ctl up eve`");
+    up(&floor, &["eve"]);
+    start(&["two"]).succeeds();
+    let at = |name: &str| text(&floor.status(name), "/status").to_owned();
+    assert_eq!((at("adam"), at("eve")), ("idle".into(), "working".into()));
 }
 
 #[test]
