@@ -54,7 +54,10 @@ fn a_task_for_an_agent_goes_to_a_worker_that_runs_it() {
     agent(&floor, "two", &[], "");
     let start = |more: &[&str]| floor.ctl(&[&["start", "--task", "think", "--agent"], more].concat());
     start(&["nobody"]).exit(2).err_has("no command is configured for the agent `nobody`");
-    start(&["two"]).exit(1).err_has("no worker of two is idle").err_has("create one: `worker-ctl add NAME --agent two`");
+    start(&["two"])
+        .exit(1)
+        .err_has("no worker of two is idle")
+        .err_has("create one: `worker-ctl add NAME --agent two`");
     start(&["two", "adam"]).exit(2).err_has("adam runs scripted, and not two");
     floor.ctl(&["add", "eve", "--agent", "two"]).succeeds();
     start(&["two"]).exit(1).err_has("start a session first: `worker-ctl up eve`");
