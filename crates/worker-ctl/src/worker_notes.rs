@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Note {
     /// The worker committed again while its work waited for review.
     CommittedAgain,
+    /// Our rebase has made other work of it.
+    WorkChanged,
     /// Another worker's work has landed on its branch.
     ChildLanded,
     /// Conflict markers are left in this file.
@@ -55,6 +57,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Note::CommittedAgain => f.write_str("it committed again after it was done"),
+            Note::WorkChanged => f.write_str("its work changed when it was rebased"),
             Note::ChildLanded => f.write_str("other workers' work has landed on its branch and waits with it"),
             Note::MarkersLeft(file) => write!(f, "conflict markers are left in {file}"),
             Note::Conflicts { branch, since, files } => {

@@ -171,7 +171,7 @@ fn record_done(ctx: &Context<'_>, worker: &Worker, base: &str, before: &str) -> 
     let patch = ctx.repo.work_digest(&sha)?;
     let is_same = worker.task != Task::NeedsReview || is_same_work(ctx, worker, before, &sha, base)?;
     let onto = Some(base.to_owned());
-    let input = if is_same { Input::Rebased { sha, patch, onto } } else { Input::Commit { sha, onto } };
+    let input = if is_same { Input::Rebased { sha, patch, onto } } else { Input::WorkChanged { sha, onto } };
     transition::record(ctx, &worker.name, &input)?;
     Ok(Rebased::Done)
 }

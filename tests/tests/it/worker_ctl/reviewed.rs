@@ -35,6 +35,20 @@ fn a_rebase_beside_the_reviewed_lines_keeps_the_review() {
 }
 
 #[test]
+fn a_rebase_that_changes_the_work_says_so_and_not_that_the_worker_committed() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.app.commit("f.txt", &lines(&[]));
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    by_hand(&floor, "adam", &[("f.txt", &lines(&[(3, "three"), (17, "seventeen")]))]);
+    floor.ctl(&["review", "adam"]).succeeds();
+    floor.app.commit("f.txt", &lines(&[(3, "three")]));
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    let (status, changed) = (floor.status("adam"), "its work changed when it was rebased");
+    assert_eq!((&status["reviewed_sha"], &status["notes"]), (&serde_json::Value::Null, &serde_json::json!([changed])));
+}
+
+#[test]
 fn a_rename_of_the_file_keeps_the_review() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);

@@ -54,6 +54,8 @@ pub enum Input {
     Reject { base: String, patch: String, text: String, force: bool },
     /// The same work was rebased to another commit. It is based on the default branch's commit `onto`.
     Rebased { sha: String, patch: String, onto: Option<String> },
+    /// Our rebase has made other work of it, as where the branch has a part of it already.
+    WorkChanged { sha: String, onto: Option<String> },
     /// The work conflicts with the default branch in these files.
     Conflict { pre_sha: String, base: String, files: Vec<String>, force: bool },
     /// The work that waits for review conflicts with the default branch's commit `base` in these files, and the worker is
@@ -134,7 +136,7 @@ impl Input {
             Input::CheckVoid => ("check_void", String::new()),
             Input::Reviewed { sha, .. } => ("reviewed", sha.clone()),
             Input::Reject { base, .. } => ("reject", base.clone()),
-            Input::Rebased { sha, .. } => ("rebased", sha.clone()),
+            Input::Rebased { sha, .. } | Input::WorkChanged { sha, .. } => ("rebased", sha.clone()),
             Input::Conflict { files, .. } => ("conflict", files.join(", ")),
             Input::ConflictSeen { files, .. } => ("conflict_seen", files.join(", ")),
             Input::RebaseDone { sha, .. } => ("rebase_done", sha.clone()),
@@ -196,7 +198,8 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Start { prompt, base, is_shared, queued, .. } => {
             task::start(s, prompt, (base, *is_shared), queued.as_ref())?
         }
-        Input::Commit { sha, onto } => task::commit(s, sha, onto.as_ref()),
+        Input::Commit { sha, onto } => task::commit(s, sha, onto.as_ref(), Note::CommittedAgain),
+        Input::WorkChanged { sha, onto } => task::commit(s, sha, onto.as_ref(), Note::WorkChanged),
         Input::Checked(check) => task::checked(s, check),
         Input::CheckVoid => s.next.work.checks_void = s.next.work.checks_void.saturating_add(1),
         Input::Reviewed { sha, patch } => task::reviewed(s, sha, patch)?,

@@ -43,7 +43,8 @@ pub(super) fn start(
     Ok(())
 }
 
-pub(super) fn commit(step: &mut MachineStep<'_>, sha: &str, onto: Option<&String>) {
+/// The work is at this commit. `again` is the note for work that waited for a review already.
+pub(super) fn commit(step: &mut MachineStep<'_>, sha: &str, onto: Option<&String>, again: Note) {
     let work = &step.before.work;
     let is_again = match step.before.task {
         Task::Working | Task::Rejected if work.baseline_sha.as_deref() != Some(sha) => false,
@@ -61,7 +62,7 @@ pub(super) fn commit(step: &mut MachineStep<'_>, sha: &str, onto: Option<&String
     next.work.checks_void = 0;
     next.notes.retain(|note| !matches!(note, Note::MarkersLeft(_)));
     if is_again {
-        step.note(Note::CommittedAgain);
+        step.note(again);
     }
     step.effects.push(SideEffect::Unpin);
 }

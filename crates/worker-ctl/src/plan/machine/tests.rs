@@ -45,6 +45,7 @@ fn inputs() -> Vec<Input> {
         Input::Reviewed { sha: text("c1"), patch: text("q") },
         reject(),
         Input::Rebased { sha: text("c3"), patch: text("q"), onto: Some(text("b3")) },
+        Input::WorkChanged { sha: text("c6"), onto: None },
         Input::Conflict { pre_sha: text("c1"), base: text("b2"), files: vec![text("f")], force: false },
         Input::ConflictSeen { branch: text("main"), base: text("b2"), files: vec![text("f")] },
         Input::RebaseDone { sha: text("pre"), markers: vec![] },
@@ -154,7 +155,7 @@ fn table() -> Vec<String> {
 }
 
 /// The columns are idle, working, needs_review, rejected, and rebasing from each of the last three.
-const TABLE: [&str; 45] = [
+const TABLE: [&str; 46] = [
     "start          working+deliver refused refused refused refused refused refused",
     "sent           - - - - - - -",
     "typing         - - - - - - -",
@@ -163,6 +164,7 @@ const TABLE: [&str; 45] = [
     "reviewed       refused refused -+pin refused refused refused refused",
     "reject         refused refused rejected+deliver+unpin refused refused refused refused",
     "rebased        - - -+pin - - - -",
+    "rebased        - needs_review+unpin -+unpin needs_review+unpin - - -",
     "conflict       - rebasing+deliver+keep rebasing+deliver+keep rebasing+deliver+keep - - -",
     "conflict_seen  - - - - - - -",
     "rebase_done    - - - - working needs_review rejected",
@@ -235,7 +237,7 @@ fn every_input_in_every_state_keeps_the_record_valid_and_liveness_keeps_the_task
             }
         }
     }
-    assert_eq!(walked, 7 * 4 * 4 * 3 * 45);
+    assert_eq!(walked, 7 * 4 * 4 * 3 * 46);
 }
 
 /// With and without a fault and a review, and each with a usage limit or with a task of the queue that is on its way.
