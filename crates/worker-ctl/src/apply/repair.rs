@@ -14,8 +14,9 @@ use crate::facts::losses::Losses;
 use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::log;
-use crate::plan::machine::Input;
+use crate::plan::machine::{Input, apply};
 use crate::store::{self, State};
+use crate::tmux::{self, Pane, Tmux};
 use crate::work_repo::{MergeResult, is_rebasing};
 use crate::worker::{LandedTip, Session, Task, TaskBeforeRebase, Worker};
 use crate::worker_notes::Fault;
@@ -31,10 +32,12 @@ pub fn record_gone(ctx: &Context<'_>, name: &str) -> Result<()> {
 
 /// Rebuilds an invalid record from the worktree.
 pub fn rebuild_record(ctx: &Context<'_>, name: &str) -> Result<()> {
-    let earlier = store::load_any(&ctx.root.path)?.workers.remove(name);
+    let mut state = store::load_any(&ctx.root.path)?;
+    let panes = panes(ctx, &state);
+    let earlier = state.workers.remove(name);
     let usual = || layout::worktree(&ctx.root.path, name);
     let path = earlier.as_ref().map_or_else(usual, |worker| worker.worktree_path.clone().into());
-    let worker = derive(ctx, name, &path, earlier.as_ref(), None)?;
+    let worker = with_session(derive(ctx, name, &path, earlier.as_ref(), None)?, &panes, ctx.now())?;
     store::update_any(&ctx.root.path, |state| drop(state.workers.insert(name.to_owned(), worker)))
 }
 
@@ -163,6 +166,24 @@ fn derive(
     Ok(worker)
 }
 
+/// The panes of the state's tmux; none, with a warning, if it does not tell them.
+fn panes(ctx: &Context<'_>, state: &State) -> Vec<Pane> {
+    let panes = Tmux::find(ctx.env, &state.tmux_socket).and_then(|tmux| tmux.panes());
+    panes.unwrap_or_else(|failure| {
+        ctx.ui.warn(failure);
+        Vec::new()
+    })
+}
+
+/// A rebuilt record, which is up if the worker's program runs in one of these panes, as `up` would find it.
+fn with_session(worker: Worker, panes: &[Pane], now: i64) -> Result<Worker> {
+    let running = tmux::find(panes, &worker).filter(|pane| pane.end.is_none() && !tmux::is_begun(&worker, pane));
+    match running.filter(|_| worker.program.session != Session::Up) {
+        Some(pane) => Ok(apply(&worker, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid }, now)?.0),
+        None => Ok(worker),
+    }
+}
+
 /// A rebuilt state that has not been written yet.
 pub struct Rebuilt {
     pub state: State,
@@ -189,11 +210,13 @@ pub fn rebuilt_state(ctx: &Context<'_>) -> Result<Rebuilt> {
     let known: Vec<_> = earlier.iter().flat_map(|state| &state.workers).collect();
     let adopted = known.iter().filter(|(_, worker)| worker.adopted.is_some());
     let adopted = adopted.map(|(_, worker)| (worker.name.clone(), PathBuf::from(&worker.worktree_path)));
+    let panes = panes(ctx, &state);
     for (name, path) in worktrees(ctx)?.into_iter().chain(adopted) {
         let before = earlier.as_ref().and_then(|state| state.workers.get(&name));
         // Use the log only if its record is of a later revision than the backup.
         let later = logged.get(&name).filter(|record| record["revision"].as_u64() > revision);
-        match derive(ctx, &name, &path, before, later) {
+        let derived = derive(ctx, &name, &path, before, later);
+        match derived.and_then(|worker| with_session(worker, &panes, ctx.now())) {
             Ok(worker) => drop(state.workers.insert(name, worker)),
             Err(failure) => ctx.ui.warn(format!("{name} is left out: {failure}")),
         }

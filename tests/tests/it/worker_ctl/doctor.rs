@@ -207,6 +207,7 @@ fn rebuild_reads_backups_and_the_log_for_what_git_does_not_have() {
     let tasks = || ["rejected", "working", "idle", "done"].map(|name| text(&floor.status(name), "/task").to_owned());
     let before = tasks();
     assert_eq!(before, ["rejected", "working", "idle", "needs_review"]);
+    let pid = floor.status("idle")["pane_pid"].clone();
     // First from the newest backup and the log, then from the log alone.
     for backups in ["keep", "remove"] {
         floor.root.write("state.json", "{");
@@ -215,6 +216,9 @@ fn rebuild_reads_backups_and_the_log_for_what_git_does_not_have() {
         }
         floor.ctl(&["doctor", "--rebuild", "--yes"]).succeeds();
         assert_eq!(tasks(), before, "{backups}");
+        // The programs run on.
+        let idle = floor.status("idle");
+        assert_eq!((text(&idle, "/status"), &idle["pane_pid"]), ("idle", &pid), "{backups}");
         floor.up();
         floor.ctl(&["patrol"]).succeeds().any_err();
         assert_eq!(tasks(), before, "{backups}");
