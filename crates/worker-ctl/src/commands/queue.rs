@@ -12,7 +12,7 @@ use shopfloor_core::ui::printable;
 use crate::apply::give_task::held_agents;
 use crate::commands;
 use crate::context::Context;
-use crate::plan::queue::{add, waits_for};
+use crate::plan::queue::{add, require_agent, waits_for};
 use crate::store::State;
 use crate::task_queue::QueuedTask;
 use crate::tmux::typing;
@@ -109,7 +109,10 @@ fn waits(ctx: &Context<'_>, state: &State, task: &QueuedTask) -> Option<String> 
     let mut able = state.workers.values().filter(suits).peekable();
     let agent = task.agent.as_deref().unwrap_or("any agent");
     if able.peek().is_none() {
-        return Some(format!("a worker of {agent}, and there is none"));
+        return Some(match &task.worker {
+            Some(name) => format!("{name}, which runs another agent than {agent}"),
+            None => format!("a worker of {agent}, and there is none"),
+        });
     }
     let held = held_agents(ctx, state);
     able.all(|worker| held.contains(&ctx.root.agent_name(worker))).then(|| "the end of a usage limit".to_owned())
@@ -160,14 +163,17 @@ pub fn enqueue(ctx: &Context<'_>, new: &NewTasks<'_>) -> Result<Exit> {
     if tasks.is_empty() {
         return Err(Failure::usage("the tasks are missing").hint("name a file for each, or one `.jsonl`; `-` is stdin"));
     }
+    let state = ctx.state()?;
     for (at, task) in &mut tasks {
+        let here = |failure: Failure| Failure { message: format!("{at}: {}", failure.message), ..failure };
         task.agent = task.agent.take().or_else(|| ctx.flag("agent").map(str::to_owned));
         task.after = task.after.take().or_else(|| new.after.cloned());
         task.worker = task.worker.take().or_else(|| new.worker.cloned());
         if let Some(agent) = &task.agent {
-            ctx.root
-                .agent(agent)
-                .map_err(|failure| Failure { message: format!("{at}: {}", failure.message), ..failure })?;
+            ctx.root.agent(agent).map_err(here)?;
+        }
+        if let Some(worker) = task.worker.as_ref().and_then(|name| state.workers.get(name)) {
+            require_agent((&worker.name, &ctx.root.agent_name(worker)), task.agent.as_deref()).map_err(here)?;
         }
         if task.prompt.trim().is_empty() {
             return Err(Failure::malformed(format!("{at}: the task is empty")).hint("write what is to be done"));

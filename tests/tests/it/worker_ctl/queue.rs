@@ -116,6 +116,8 @@ fn what_cannot_be_queued_leaves_the_queue_as_it_is() {
     refuse("{\"prompt\":\" \"}", "tasks.jsonl:1: the text is empty");
     refuse("{\"prompt\":\"a\",\"worker\":\"eve\"}", "tasks.jsonl:1: there is no worker `eve`");
     refuse("{\"prompt\":\"a\",\"agent\":\"nobody\"}", "tasks.jsonl:1: no command is configured for the agent `nobody`");
+    let pair = "{\"prompt\":\"a\",\"worker\":\"adam\",\"agent\":\"claude\"}";
+    refuse(pair, "tasks.jsonl:1: adam runs scripted, and not claude");
     refuse("{\"prompt\":\"a\",\"id\":\"../x\"}", "tasks.jsonl:1: `../x` cannot be the id of a task");
     refuse(
         "{\"prompt\":\"a\",\"id\":\"x\"}\n{\"prompt\":\"b\",\"id\":\"x\"}",
