@@ -15,7 +15,7 @@ use crate::commands::{self, joined, status_of};
 use crate::context::Context;
 use crate::failure;
 use crate::up_lock;
-use crate::worker::{Activity, Worker};
+use crate::worker::{Activity, Program, Session, Worker};
 
 /// How often the state is read. It is one small file.
 const POLL: Duration = Duration::from_millis(200);
@@ -156,14 +156,18 @@ fn is_any_limited(ctx: &Context<'_>, names: &[String]) -> Result<bool> {
 
 /// Why a worker cannot reach a state unless a person does something first.
 fn obstacle(worker: &Worker, state: &str, (is_kept_up, may_get_task): (bool, bool)) -> Option<String> {
+    // A running `up` leaves down what was stopped, and what ended without a fault.
+    let Program { session, is_stopped, .. } = &worker.program;
+    let is_started = is_kept_up && !is_stopped && matches!(session, Session::Up | Session::Down);
     let is_at_work = ["working", "needs_review", "rejected", "rebasing"].contains(&state);
     match worker.status() {
         "error" if state != "offline" => {
             let fault = worker.program.fault.as_ref().map(ToString::to_string).unwrap_or_default();
             Some(format!("is in error: {fault}; `worker-ctl doctor` shows how to repair it"))
         }
-        "offline" if state != "error" && !is_kept_up => {
-            Some(format!("is offline and no `up` runs; `worker-ctl up {}` starts its session", worker.name))
+        "offline" if state != "error" && !is_started => {
+            let why = if is_kept_up { "a running `up` leaves it so" } else { "no `up` runs" };
+            Some(format!("is offline and {why}; `worker-ctl up {}` starts its session", worker.name))
         }
         "idle" if is_at_work && state != "working" && worker.pending_send.is_none() && !may_get_task => {
             Some("is idle and has no task; `worker-ctl start` gives it one".into())

@@ -53,6 +53,24 @@ fn up_starts_new_workers_adopts_sessions_and_ends_with_down() {
 }
 
 #[test]
+fn a_wait_for_what_a_running_up_leaves_down_ends() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    let _up = Staying::new(&floor, &["up"]);
+    wait_for(|| floor.ctl(&["status", "--json"]).exit(0).json()["daemon"] == "running");
+    floor.ctl(&["start", "adam", "--task", "EXIT 0"]).succeeds();
+    wait_for(|| is_at(&floor, "adam", "offline"));
+    floor.ctl(&["reset", "adam"]).succeeds();
+    floor.ctl(&["down", "eve"]).succeeds();
+    for name in ["adam", "eve"] {
+        floor
+            .ctl(&["wait", name, "--for", "idle"])
+            .exit(1)
+            .err_has(&format!("`worker-ctl up {name}` starts its session"));
+    }
+}
+
+#[test]
 fn up_detach_returns_when_the_workers_are_up() {
     let w = World::new();
     let floor = Floor::new(&w);
