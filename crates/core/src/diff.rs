@@ -22,7 +22,7 @@ pub enum LineKind {
 pub struct DiffLine {
     /// What it is.
     pub kind: LineKind,
-    /// The file, below the top of the repository; where its name needs quotes, as git quotes it.
+    /// The file, below the top of the repository.
     pub path: Arc<str>,
     /// The first line of its hunk; empty outside of hunks.
     pub hunk: Arc<str>,
@@ -107,11 +107,33 @@ pub fn lines(diff: &str) -> Vec<DiffLine> {
 /// The file in a line that begins with `---` or `+++`.
 fn file(named: &str) -> Option<String> {
     let named = named.strip_suffix('\t').unwrap_or(named);
-    let below = |name: &str| name.strip_prefix("a/").or(name.strip_prefix("b/")).map(str::to_owned);
-    match named.strip_prefix('"') {
-        Some(quoted) => below(quoted).map(|name| format!("\"{name}")),
-        None => below(named),
+    let name = named.strip_prefix('"').and_then(unquoted).unwrap_or_else(|| named.to_owned());
+    name.strip_prefix("a/").or(name.strip_prefix("b/")).map(str::to_owned)
+}
+
+/// A name that git writes in quotes, from behind the first one.
+fn unquoted(quoted: &str) -> Option<String> {
+    let (mut name, mut rest) = (Vec::new(), quoted.strip_suffix('"')?.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let (byte, length) = match after {
+            _ if *first != b'\\' => (*first, 1),
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] => {
+                ((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'), 4)
+            }
+            [b'a', ..] => (7, 2),
+            [b'b', ..] => (8, 2),
+            [b't', ..] => (b'\t', 2),
+            [b'n', ..] => (b'\n', 2),
+            [b'v', ..] => (11, 2),
+            [b'f', ..] => (12, 2),
+            [b'r', ..] => (b'\r', 2),
+            [other, ..] => (*other, 2),
+            [] => return None,
+        };
+        name.push(byte);
+        rest = &rest[length..];
     }
+    Some(String::from_utf8_lossy(&name).into_owned())
 }
 
 /// First lines and lengths of both sides in the first line of a hunk.
@@ -136,7 +158,7 @@ mod tests {
                     @@ -3,3 +3,4 @@ fn f()\n a\n--- b\n+++ c\n+d\n\n\
                     diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
                     \\ No newline at end of file\n\
-                    diff --git \"a/t\\tb\" \"b/t\\tb\"\n--- /dev/null\n+++ \"b/t\\tb\"\n@@ -0,0 +1 @@\n+x\n";
+                    diff --git \"a/t\\tb\" \"b/t\\tb\"\n--- /dev/null\n+++ \"b/t\\t\\\"\\\\\\303\\244\"\n@@ -0,0 +1 @@\n+x\n";
         let found: Vec<_> = lines(diff)
             .into_iter()
             .filter(|line| line.number().is_some())
@@ -151,7 +173,7 @@ mod tests {
                 "x.rs:(None, Some(5))+d",
                 "x.rs:(Some(5), Some(6)) ",
                 "gone:(Some(1), None)-x",
-                "\"t\\tb\":(None, Some(1))+x",
+                "t\t\"\\ä:(None, Some(1))+x",
             ]
         );
         let heads = lines(diff)

@@ -124,7 +124,11 @@ fn comments_are_kept_until_they_are_sent_as_one_message() {
 fn comments_written_by_hand_name_lines_of_the_diff() {
     let w = World::new();
     let floor = adopted_floor(&w);
-    let _at = reviewed(&floor, "adam");
+    let at = reviewed(&floor, "adam");
+    // A name that git writes in quotes.
+    at.write("a\\\"b.rs", "q\n");
+    at.git(&["add", "-A"]);
+    amend(&floor, &at, "adam", FIRST);
     let reject = |document: &Value| {
         write(&w.home("c.json"), &document.to_string());
         floor.ctl(&["reject", "adam", "--comments", w.home("c.json").to_str().unwrap()])
@@ -145,10 +149,12 @@ fn comments_written_by_hand_name_lines_of_the_diff() {
     }
     floor.ctl(&["reject", "adam", "--comments", "/nowhere"]).exit(2).err_has("/nowhere does not exist");
     assert_eq!(floor.status("adam")["task"], "needs_review");
-    let document = json!({ "comments": [{ "path": "old.rs", "side": "old", "line": 2, "text": "Keep it." }] });
+    floor.ctl(&["comment", "adam", "a\\\"b.rs:1", "Why?", "-n"]).exit(0).out_has("a\\\"b.rs:1: Why?");
+    let document = json!({ "comments": [{ "path": "a\\\"b.rs", "line": 1, "text": "Why?" },
+        { "path": "old.rs", "side": "old", "line": 2, "text": "Keep it." }] });
     write(&w.home("c.json"), &document.to_string());
     floor.app.sh("worker-ctl reject adam --comments - < ~/c.json").succeeds().any_err();
-    let sent = "old.rs:2 (of the old file)\n      1  one\n      2 -two\nKeep it.\n\nAmend your commit.";
+    let sent = "a\\\"b.rs:1\n      1 +q\nWhy?\n\nold.rs:2 (of the old file)\n      1  one\n      2 -two\nKeep it.\n\nAmend your commit.";
     wait_for(|| floor.prompts().last().is_some_and(|last| last.ends_with(sent) && !last.contains("fn a")));
 }
 
