@@ -104,6 +104,12 @@ fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
     if args.ssh.starts_with('-') || args.ssh.is_empty() || !args.ssh.chars().all(is_word) {
         return Err(Failure::usage("`--ssh` names no destination").hint("write it as for ssh, such as `me@box`"));
     }
+    let given = args.root.as_ref().map(|root| root.to_string_lossy());
+    if given.as_ref().is_some_and(|root| root.split('/').any(|part| part == "." || part == "..")) {
+        return Err(
+            Failure::usage("`--root` has a part that is `.` or `..`").hint("write it as `~/DIR`, or from `/` on")
+        );
+    }
     if ctx.root.config.hosts.contains_key(name) {
         return Err(failure::EXISTS
             .failure(format!("{name} is a host already"))
@@ -115,7 +121,7 @@ fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
         return Ok(show(ctx.ui, json!({ "host": name }), &[would]));
     }
     probe(&ssh_to(ctx, &host))?;
-    let (id, given) = (hub_id(ctx)?, args.root.as_ref().map(|root| root.to_string_lossy()));
+    let id = hub_id(ctx)?;
     let made = tell(ctx, &host, (&id, given.as_deref()), None)?;
     let text = |key: &str| made[key].as_str().filter(|path| path.starts_with('/')).map(str::to_owned);
     let (Some(root), Some(source)) = (text("root"), text("source")) else {

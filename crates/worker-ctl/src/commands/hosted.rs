@@ -13,6 +13,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, answer};
 use shopfloor_core::known_dirs::DirList;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::path::real;
 use shopfloor_core::ui::Ui;
 use toml_edit::{DocumentMut, Item, table, value};
 
@@ -60,6 +61,9 @@ pub struct Args {
     pub release: bool,
 }
 
+/// What to do where the root cannot be.
+const OTHER_ROOT: &str = "name another directory with `--root DIR` of `host add`";
+
 /// What the repository's configuration names as its hub when it has none any more.
 const NOBODY: &str = "none";
 
@@ -71,6 +75,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, root: Option<&Path>) -> Result<Exit>
     }
     let default = || expand_home(env, "~/workers").join(name);
     let root = root.map_or_else(default, |root| env.cwd.join(expand_home(env, &root.to_string_lossy())));
+    // Without a slash at its end: the repository is beside it.
+    let root: PathBuf = root.components().collect();
     let list = DirList::roots(env).map(|list| list.path().with_extension("hosted.lock"));
     let _lock = list.map(|file| Lock::take(&file)).transpose()?;
     let source = PathBuf::from([root.as_os_str(), OsStr::new(".git")].into_iter().collect::<OsString>());
@@ -91,6 +97,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, root: Option<&Path>) -> Result<Exit>
     if args.release {
         git.cmd(&source).args(["config", HUB, NOBODY]).capture()?;
     } else {
+        if !is_root {
+            init::refuse_taken(&git, &root, &real(&source))
+                .map_err(|failure| Failure { hints: Vec::new(), ..failure }.hint(OTHER_ROOT))?;
+        }
         make_repo(&git, &source, args)?;
     }
     if is_root && (args.config || args.release) {
@@ -109,14 +119,14 @@ fn refuse_other(root: &Path, hub: Option<&str>, args: &Args, is_ours: bool) -> R
         None if is_ours => return Ok(()),
         None => format!("{} is a root of its own", root.display()),
     };
-    Err(failure::EXISTS.failure(why).hint("name another directory with `--root DIR` of `host add`"))
+    Err(failure::EXISTS.failure(why).hint(OTHER_ROOT))
 }
 
 fn make_repo(git: &Git, source: &Path, args: &Args) -> Result<()> {
     let ask = |words: &[&str]| git.cmd(source).args(words.iter().copied()).capture();
     let taken = |why: &str| {
         let why = format!("{} {why}", source.display());
-        failure::EXISTS.failure(why).hint("name another directory with `--root DIR` of `host add`")
+        failure::EXISTS.failure(why).hint(OTHER_ROOT)
     };
     if !source.join("HEAD").is_file() {
         if source.exists() && !fs::list(source)?.is_empty() {

@@ -264,7 +264,7 @@ fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
 }
 
 /// Exit 1 when the directory has anything but the files that a killed `init` for this source left.
-fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
+pub fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     let refuse = |why: String, hint: &str| Err(failure::EXISTS.failure(why).hint(hint));
     let other = "choose another directory with `--target`";
     if layout::config(root).exists() {

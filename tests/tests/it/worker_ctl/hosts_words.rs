@@ -120,6 +120,12 @@ fn a_host_gets_a_place_that_nobody_has() {
     refused(&["--ssh", "big", "--root", "~/pub/app"], "is a repository of its own");
     big.home.write("full.git/mine", "");
     refused(&["--ssh", "big", "--root", "~/full"], "is not empty");
+    big.home.write("busy/mine", "");
+    refused(&["--ssh", "big", "--root", "~/busy/"], "busy is not empty");
+    for root in ["../up", ".", "~/up/../busy"] {
+        add(&["--ssh", "big", "--root", root]).exit(2).any_err().out_has("is `.` or `..`");
+    }
+    assert!(!big.home.has("busy.git") && !big.home.has("busy/.git"));
     assert_eq!(mode(&big.home.path.join("pub")), 0o755);
     assert!(!big.home.has("pub/.hosted.lock") && bare.run("git", &["config", "--get", "shopfloor.hub"]).exits_with(1));
     // After a try that failed another machine gets all it needs.
