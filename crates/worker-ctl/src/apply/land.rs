@@ -225,7 +225,8 @@ fn ask_to_merge(ctx: &Context<'_>, worker: &Worker, plan: &Accept, is_forced: bo
     let base_branch = ["refs/heads/", "refs/remotes/"].iter().find_map(|start| base_branch.strip_prefix(start));
     let text = prompt::merge(base_branch.unwrap_or(&repo.branch), &files);
     let (base, patch) = (sha.clone(), repo.work_digest(sha)?);
-    deliver::deliver(ctx, worker, &Input::Reject { base, patch, text: text.clone(), force: is_forced }, &text)?;
+    let input = Input::Reject { base, patch, text: text.clone(), is_conflict: true, force: is_forced };
+    deliver::deliver(ctx, worker, &input, &text)?;
     Ok(failure::CONFLICT
         .failure(format!("{name} conflicts with {} and was asked to merge it", repo.branch))
         .details(files.iter().map(|file| format!("  {file}")))

@@ -82,7 +82,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     };
     let sha = worker.work.commit_sha.clone().unwrap_or_default();
     let patch = if sha.is_empty() { String::new() } else { ctx.repo.work_digest(&sha)? };
-    let input = Input::Reject { base: sha.clone(), patch, text: prompt::changes(&message), force: args.force };
+    let text = prompt::changes(&message);
+    let input = Input::Reject { base: sha.clone(), patch, text, is_conflict: false, force: args.force };
     if let Err(refused) = permit(&worker, &input, ctx.now()) {
         return commands::print_delivery(ctx, &name, Err(refused));
     }

@@ -50,6 +50,11 @@ fn a_branch_that_others_have_too_is_never_moved() {
     floor.ctl(&["patrol"]).exit(0).any_out().any_err();
     floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
     assert_eq!((head(&eve), app.read("h")), (before, "h\n".into()));
+    // Work that nobody has reviewed is asked to be merged, too.
+    work(&floor, "adam", "COMMIT f two Again");
+    app.commit("f", "mine\n");
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("was asked to merge it").err_has("  f");
+    assert_eq!(text(&floor.status("adam"), "/task"), "rejected");
 }
 
 #[test]

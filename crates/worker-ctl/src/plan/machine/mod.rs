@@ -50,8 +50,8 @@ pub enum Input {
     CheckVoid,
     /// A person reviewed this commit.
     Reviewed { sha: String, patch: String },
-    /// The work goes back to its worker, which is told what to change.
-    Reject { base: String, patch: String, text: String, force: bool },
+    /// The work goes back to its worker, which is told what to change. Where it conflicts, nobody needs to have reviewed it.
+    Reject { base: String, patch: String, text: String, is_conflict: bool, force: bool },
     /// The same work was rebased to another commit. It is based on the default branch's commit `onto`.
     Rebased { sha: String, patch: String, onto: Option<String> },
     /// Our rebase has made other work of it, as where the branch has a part of it already.
@@ -203,7 +203,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::Checked(check) => task::checked(s, check),
         Input::CheckVoid => s.next.work.checks_void = s.next.work.checks_void.saturating_add(1),
         Input::Reviewed { sha, patch } => task::reviewed(s, sha, patch)?,
-        Input::Reject { base, patch, text, .. } => task::reject(s, base, patch, text)?,
+        Input::Reject { base, patch, text, is_conflict, .. } => task::reject(s, (base, patch), text, *is_conflict)?,
         Input::ChildLanded { sha, patch } => task::child_landed(s, sha, patch),
         Input::Accepted => task::accepted(s),
         Input::Reset { .. } => task::reset(s),

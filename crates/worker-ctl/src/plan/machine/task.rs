@@ -117,11 +117,18 @@ pub(super) fn reviewed(step: &mut MachineStep<'_>, sha: &str, patch: &str) -> Re
     }
 }
 
-pub(super) fn reject(step: &mut MachineStep<'_>, base: &str, patch: &str, text: &str) -> Result<()> {
+pub(super) fn reject(
+    step: &mut MachineStep<'_>,
+    (base, patch): (&str, &str),
+    text: &str,
+    is_conflict: bool,
+) -> Result<()> {
     let Worker { name, task, work, .. } = step.before;
     match task {
         // What a request shows is reviewed on the forge.
-        Task::NeedsReview if work.reviewed_sha.is_none() && !step.before.is_pushed(work.commit_sha.as_deref()) => {
+        Task::NeedsReview
+            if work.reviewed_sha.is_none() && !is_conflict && !step.before.is_pushed(work.commit_sha.as_deref()) =>
+        {
             return Err(failure::WRONG_STATE
                 .failure(format!("{name} was not reviewed"))
                 .hint(format!("review the work first: `worker-ctl review {name}`")));

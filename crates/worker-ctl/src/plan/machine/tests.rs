@@ -87,7 +87,7 @@ fn inputs() -> Vec<Input> {
 }
 
 fn reject() -> Input {
-    Input::Reject { base: "c1".into(), patch: "q".into(), text: "m".into(), force: false }
+    Input::Reject { base: "c1".into(), patch: "q".into(), text: "m".into(), is_conflict: false, force: false }
 }
 
 fn reported(signal: Signal) -> Input {
