@@ -65,6 +65,8 @@ pub struct ListedWorktree {
     pub head: String,
     /// The checked-out branch without `refs/heads/`; none when detached.
     pub branch: Option<String>,
+    /// Whether git keeps its record also where its directory is away.
+    pub is_locked: bool,
 }
 
 impl Git {
@@ -144,6 +146,7 @@ fn parse(porcelain: &[u8]) -> Vec<ListedWorktree> {
                 |prefix: &[u8]| field.strip_prefix(prefix).map(|text| String::from_utf8_lossy(text).into_owned());
             last.head = text(b"HEAD ").unwrap_or(std::mem::take(&mut last.head));
             last.branch = text(b"branch refs/heads/").or(last.branch.take());
+            last.is_locked |= field.starts_with(b"locked");
         }
     }
     found
@@ -155,11 +158,12 @@ mod tests {
 
     #[test]
     fn each_worktree_has_its_own_head_and_branch() {
-        let listed = parse(b"worktree /a b\0HEAD 1111\0branch refs/heads/x/y\0\0worktree /bare\0bare\0\0worktree /c\0HEAD 2222\0detached\0\0");
+        let listed = parse(b"worktree /a b\0HEAD 1111\0branch refs/heads/x/y\0\0worktree /bare\0bare\0\0worktree /c\0HEAD 2222\0detached\0locked on a disk\0\0");
         let of = |path: &str, head: &str, branch: Option<&str>| ListedWorktree {
             path: path.into(),
             head: head.into(),
             branch: branch.map(str::to_owned),
+            is_locked: path == "/c",
         };
         assert_eq!(listed, [of("/a b", "1111", Some("x/y")), of("/bare", "", None), of("/c", "2222", None)]);
         assert_eq!(parse(b""), []);

@@ -157,12 +157,19 @@ fn require_reviewed(repo: &WorkRepo, source: &Path, plan: &Accept, new: &str) ->
 fn find_checkout(repo: &WorkRepo, source: &Path, branch: &str) -> Result<Option<(PathBuf, bool)>> {
     let refuse = |why: String, hint: &str| Err(failure::NOT_PUBLISHED.failure(why).hint(hint));
     let mut checkout: Option<(PathBuf, bool)> = None;
-    for (n, ListedWorktree { path: at, branch: on, .. }) in repo.git.list_worktrees(source)?.into_iter().enumerate() {
+    let listed = repo.git.list_worktrees(source)?;
+    for (n, ListedWorktree { path: at, branch: on, is_locked, .. }) in listed.into_iter().enumerate() {
         if private_dir(&at).is_some_and(|dir| holds_branch(&dir, repo, branch)) {
             let why = format!("{} is being rebased or bisected at {}", repo.branch, at.display());
             return refuse(why, "finish the rebase or bisection, then run the same command again");
         }
-        // Any record can say that it has the branch, also one without a worktree.
+        // Its next commit would take back what lands now.
+        if is_locked && on.as_ref() == Some(&repo.branch) && private_dir(&at).is_none() {
+            let why = format!("{} is checked out at {}, which cannot be reached", repo.branch, at.display());
+            let give_up = format!("`git worktree unlock {}` and `git worktree prune`", shell_word(&at));
+            return refuse(why, &format!("bring that worktree back, or give it up, in the source: {give_up}"));
+        }
+        // Any other record can say that it has the branch, also one without a worktree.
         if on.as_ref() == Some(&repo.branch)
             && (n == 0 || private_dir(&at).is_some())
             && let Some((other, _)) = checkout.replace((at.clone(), n > 0))

@@ -179,6 +179,15 @@ fn accept_lands_where_main_is_checked_out_in_a_linked_worktree() {
     floor.ctl(&["accept", "eve"]).exit(1).err_has(linked.path.to_str().unwrap());
     assert_eq!(image(&linked, "README.md"), before);
     assert_eq!(floor.app.git(&["status", "--porcelain"]), "");
+    // Nor where it is away, and git keeps its record.
+    let before = tip(&floor);
+    floor.app.git(&["worktree", "lock", linked.path.to_str().unwrap()]);
+    std::fs::rename(&linked.path, w.home("away")).unwrap();
+    floor.ctl(&["accept", "eve"]).exit(1).err_has("which cannot be reached").err_has("git worktree unlock");
+    assert_eq!(tip(&floor), before);
+    floor.app.git(&["worktree", "unlock", linked.path.to_str().unwrap()]);
+    floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
+    assert_eq!(floor.app.git(&["show", "main:README.md"]), "eves\n");
 }
 
 #[test]
