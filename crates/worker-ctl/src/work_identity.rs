@@ -175,10 +175,15 @@ impl WorkRepo {
     /// The output of a command that shows a diff of these commits. Exit 1 if it is endless: an agent can commit a file of
     /// any length in a few bytes.
     pub fn bounded(&self, cmd: Cmd, commits: &[&str]) -> Result<Output> {
-        let scratch = fs::scratch(&self.root.join("locks"))?;
+        let (scratch, said) = (fs::scratch(&self.root.join("locks"))?, fs::in_memory());
+        let errors = said.as_ref().and_then(|said| said.try_clone().ok());
+        let cmd = errors.into_iter().fold(cmd, Cmd::error_file);
         match cmd.capture_within(scratch, DIFF_LIMIT.0, DIFF_LIMIT.1)? {
             Some(diff) if diff.status.success() => Ok(diff),
-            Some(diff) => Err(failed("diff", &diff)),
+            Some(diff) => {
+                let stderr = said.and_then(|said| fs::read_tail(&said, 1 << 16).ok()).unwrap_or_default();
+                Err(failed("diff", &Output { stderr, ..diff }))
+            }
             None => Err(failure::TOO_LARGE
                 .failure("the diff of the work is larger than 256 MB, or takes longer than a minute")
                 .hint(format!("look at it: `git -C {} diff --stat {}`", shell_word(&self.top), commits.join(" ")))),

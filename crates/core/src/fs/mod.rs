@@ -40,7 +40,7 @@ pub use self::root::{Content, Found, Listing, Root};
 pub use self::root_list::Bytes;
 pub use self::staging::{RESERVED, Staged, Staging};
 pub use self::stat::Stat;
-pub use self::temporary::{Temporary, new_log, scratch};
+pub use self::temporary::{Temporary, in_memory, new_log, scratch};
 pub use self::writable_by_others::open_to_others;
 use crate::error::{At, Failure, Result};
 

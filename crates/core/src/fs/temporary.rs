@@ -19,6 +19,19 @@ pub fn scratch(dir: &Path) -> Result<(File, File)> {
     Ok((writer, reader?))
 }
 
+/// An open file in memory, for what a child complains of where no disk may have room. None where the system has no such
+/// file.
+#[cfg(target_os = "linux")]
+pub fn in_memory() -> Option<File> {
+    rustix::fs::memfd_create("said", rustix::fs::MemfdFlags::CLOEXEC).ok().map(File::from)
+}
+
+/// There is none.
+#[cfg(not(target_os = "linux"))]
+pub fn in_memory() -> Option<File> {
+    None
+}
+
 /// A private log that begins anew, for a child to write to and us to read from. The `keep` ones before it are at the same path
 /// with `.1`, `.2` behind it.
 pub fn new_log(path: &Path, keep: usize) -> Result<(File, File)> {

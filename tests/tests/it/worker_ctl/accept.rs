@@ -381,6 +381,11 @@ fn review_shows_the_diff_with_git_difftastic_or_vscode() {
     assert_eq!(argv.lines().filter(|line| *line == "README.md").count(), 2, "{argv}");
     review(&["--interface", "vscode"]).exit(0).out_has("Commit: ");
     assert_eq!(std::fs::read_to_string(code).unwrap(), "--wait\n--diff\napp\nmine\n");
+    // It says why git cannot show it.
+    let git = which("git");
+    let fails = "case \" $* \" in *' --diff-algorithm=myers '*) echo 'fatal: no room' >&2; exit 128;; esac";
+    w.program("git", &format!("{fails}\nexec '{}' \"$@\"", git.display()));
+    review(&[]).exit(4).err_has("fatal: no room");
 }
 
 /// git's own clean-up follows links that agents can put among the records of worktrees.
