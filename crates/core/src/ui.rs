@@ -2,7 +2,8 @@
 //! who speaks.
 
 use std::fmt::Display;
-use std::io::{self, BufRead, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufWriter, IsTerminal, Read, Write};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -139,6 +140,14 @@ impl Ui {
     /// [`printable`].
     pub fn line(&self, line: impl Display) {
         self.answer(format!("{line}\n").as_bytes());
+    }
+
+    /// A path as a line of the answer: as it is for a program, and escaped on a terminal.
+    pub fn path(&self, path: &Path) {
+        match io::stdout().is_terminal() {
+            true => self.line(printable(&path.to_string_lossy())),
+            false => self.answer(&[path.as_os_str().as_encoded_bytes(), b"\n"].concat()),
+        }
     }
 
     /// A part of the answer, byte for byte.

@@ -53,7 +53,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if ui.is_json() {
         ui.json(&json!({ "worktree": path }));
     } else {
-        ui.answer(format!("{path}\n").as_bytes());
+        ui.path(Path::new(&path));
     }
     if env.stdout_is_terminal && env.var(FUNCTION).is_none() && !ui.is_json() {
         ui.note("a program cannot change your shell's directory; see `shopfloor shell-init --help`");

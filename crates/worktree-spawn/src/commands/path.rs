@@ -22,7 +22,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if ui.is_json() {
         ui.json(&known.keys());
     } else {
-        ui.answer(&[known.worktree.path.as_os_str().as_encoded_bytes(), b"\n"].concat());
+        ui.path(&known.worktree.path);
     }
     Ok(Exit::Done)
 }

@@ -99,7 +99,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if ui.is_json() {
         ui.json(&spawned.answer());
     } else {
-        ui.answer(&[spawned.known.worktree.path.as_os_str().as_encoded_bytes(), b"\n"].concat());
+        ui.path(&spawned.known.worktree.path);
     }
     spawned.exit(ui)
 }

@@ -111,6 +111,13 @@ fn go_finds_a_worktree_by_any_of_its_names() {
     assert_eq!(app.shopfloor(&["go", "worker/adam"]).exit(0).stdout, adam);
     app.shopfloor(&["rm", "worker/adam"]).exit(0).any_err().out_has("removed adam");
     app.shopfloor(&["go", "worker/adam"]).exit(1).any_err();
+    // A terminal obeys no name.
+    let odd = app.path.with_file_name("o\u{1b}[2J\u{202e}d");
+    app.git(&["worktree", "add", "-q", "-b", "odd", odd.to_str().unwrap()]);
+    assert_eq!(app.shopfloor(&["go", "odd"]).exit(0).any_err().stdout, format!("{}\n", odd.display()));
+    let shown = app.on_terminal("shopfloor go odd", "").exit(0).any_err();
+    shown.out_has("/o\\u{1b}[2J\\u{202e}d");
+    assert!(!shown.stdout.contains("\u{1b}[2J") && !shown.stdout.contains('\u{202e}'), "{shown}");
 }
 
 #[test]
