@@ -6,7 +6,7 @@ use std::io::{Read, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -281,9 +281,7 @@ impl Sandbox {
         }
         words.extend(["--bind".into(), worktree.into(), worktree.into()]);
         words.extend(read_only(&dot_git));
-        if let Some(hooks) = self.hooks_inside()? {
-            words.extend(read_only(&hooks));
-        }
+        self.hooks_inside()?.iter().for_each(|hooks| words.extend(read_only(hooks)));
         words.extend(["--bind".into(), self.git_dir().into(), self.common_dir.clone().into()]);
         words.extend(self.objects(&format!("{OURS}/objects")));
         // Those of other repositories are named by their own paths, too.
@@ -304,33 +302,39 @@ impl Sandbox {
         Ok(words)
     }
 
-    /// The top directory in the worktree in which the person's git looks for hooks: nothing may be written there. Fails, kind
-    /// `tampered`, where it is a link.
-    fn hooks_inside(&self) -> Result<Option<PathBuf>> {
-        let git = Git::find(&self.env)?;
-        let path = git.config(&self.common_dir, "core.hooksPath", Some("--type=path"))?.map(PathBuf::from);
-        let first = path.as_deref().filter(|path| !path.is_absolute()).and_then(|path| path.components().next());
-        let top = match first {
-            Some(std::path::Component::Normal(name)) => self.worktree.join(name),
-            Some(_) => {
-                return Err(NO_SANDBOX
-                    .failure("core.hooksPath leads through the worktree")
-                    .hint("name a directory of its own"));
-            }
-            None => match path.filter(|path| path.starts_with(&self.worktree)) {
-                Some(inside) => inside,
-                None => return Ok(None),
-            },
+    /// The top directories in the worktree in which the person's git looks for hooks there: nothing may be written there.
+    /// Fails, kind `tampered`, where one is a link.
+    fn hooks_inside(&self) -> Result<Vec<PathBuf>> {
+        // The worktree's own settings count, and files that are included only there.
+        let set = Git::find(&self.env)?.config(&self.record, "core.hooksPath", Some("--type=path"))?;
+        let set = set.filter(|path| !path.is_empty()).map(|path| self.worktree.join(path));
+        // The same with its links followed, as far as it is there.
+        let followed = |path: &Path| {
+            path.ancestors().find_map(|dir| Some(dir.canonicalize().ok()?.join(path.strip_prefix(dir).ok()?)))
         };
-        match top.symlink_metadata() {
-            Ok(meta) if meta.is_dir() => Ok(Some(top)),
-            // git looks there as soon as it is there.
-            Err(_) => fs::create_dir(&top).map(|()| Some(top)),
-            Ok(_) => {
-                Err(Failure::new(crate::error::Exit::Failed, "tampered", format!("{} is no directory", top.display()))
-                    .hint("git looks for hooks there: look at it, and take it away"))
+        let real = set.as_deref().and_then(followed);
+        let mut tops = Vec::new();
+        for inside in set.iter().chain(&real).filter_map(|path| path.strip_prefix(&self.worktree).ok()) {
+            // A directory before a `..` could become a link to elsewhere.
+            let first = inside.components().next().filter(|_| !inside.iter().any(|part| part == ".."));
+            let Some(Component::Normal(first)) = first else {
+                let failure = NO_SANDBOX.failure("core.hooksPath leads through the worktree");
+                return Err(failure.hint("name a directory of its own, without `..`"));
+            };
+            let top = self.worktree.join(first);
+            match top.symlink_metadata() {
+                Ok(meta) if meta.is_dir() => {}
+                // git looks there as soon as it is there.
+                Err(_) => fs::create_dir(&top)?,
+                Ok(_) => {
+                    let why = format!("{} is no directory", top.display());
+                    return Err(Failure::new(crate::error::Exit::Failed, "tampered", why)
+                        .hint("git looks for hooks there: look at it, and take it away"));
+                }
             }
+            tops.push(top);
         }
+        Ok(tops)
     }
 
     /// The objects of the repository outside, and of those that it takes objects from.

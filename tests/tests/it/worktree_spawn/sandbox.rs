@@ -276,6 +276,12 @@ fn what_surrounds_a_sandbox_is_out_of_its_reach() {
     app.git(&["config", "core.hooksPath", ".githooks"]);
     inside(&app, "echo x > .githooks/post-index-change").exit(1).err_has("Read-only file system");
     inside(&app, "mv .githooks other || rm -r .githooks").exit(1).any_err();
+    // As git reads its settings in that worktree; a directory before a `..` could become a link to elsewhere.
+    feat.sh("git config extensions.worktreeConfig true && git config --worktree core.hooksPath own/hooks").exit(0);
+    inside(&app, "echo x > own/pre-commit").exit(1).err_has("Read-only file system");
+    feat.git(&["config", "--worktree", "core.hooksPath", "src/../gh"]);
+    inside(&app, "true").exit(2).err_has("leads through the worktree");
+    feat.sh("git config --worktree --unset core.hooksPath && git config --unset extensions.worktreeConfig").exit(0);
     // A submodule of the base, where git would look for a repository.
     app.git(&["config", "--unset", "core.hooksPath"]);
     app.git(&[
