@@ -45,7 +45,7 @@ pub fn unknown_filter(text: &str) -> Option<String> {
 }
 
 /// Whether a placeholder of a command stands where the shell reads its value as more than one word: the value is quoted, and
-/// within other quotes it would not be. Whoever names a branch would run code there.
+/// within other quotes or behind a backslash it would not be. Whoever names a branch would run code there.
 pub fn is_within_quotes(command: &str) -> bool {
     let is_placeholder = |rest: &str| {
         let inside = rest.split_once('}').map_or("", |(inside, _)| inside);
@@ -55,6 +55,7 @@ pub fn is_within_quotes(command: &str) -> bool {
     let (mut quote, mut has_one, mut is_escaped) = (None, false, false);
     for (at, c) in command.char_indices() {
         match (c, quote) {
+            ('{', _) if is_escaped && is_placeholder(&command[at + 1..]) => return true,
             _ if is_escaped => is_escaped = false,
             ('\\', None | Some('"' | '`')) => is_escaped = true,
             ('\'' | '"' | '`', None) => quote = Some(c),
@@ -87,14 +88,25 @@ mod tests {
 
     #[test]
     fn a_placeholder_of_a_command_stands_outside_of_quotes() {
-        for good in
-            ["echo {branch}", "x 'a' {branch|slug} \"b\"", "echo '{x}' \\' {port}", "awk '{print}'", "a{branch}b"]
-        {
+        for good in [
+            "echo {branch}",
+            "x 'a' {branch|slug} \"b\"",
+            "echo '{x}' \\' {port}",
+            "awk '{print}'",
+            "a{branch}b",
+            "\\\\{port}",
+        ] {
             assert!(!is_within_quotes(good), "{good}");
         }
-        for bad in
-            ["echo 'x-{branch}'", "\"{branch}\"", "`echo {repo}`", "cat <<E\n{branch}\nE", "$(({port}))", "'{branch}"]
-        {
+        for bad in [
+            "echo 'x-{branch}'",
+            "\"{branch}\"",
+            "`echo {repo}`",
+            "cat <<E\n{branch}\nE",
+            "$(({port}))",
+            "'{branch}",
+            "\\{branch}",
+        ] {
             assert!(is_within_quotes(bad), "{bad}");
         }
     }

@@ -105,7 +105,8 @@ const NO_USE: [&str; 6] = ["cd", "pushd", "-C", "--prefix", "--cwd", "-d"];
 /// directory; without its ending, because many programs add one; and by a directory above it, of which programs run
 /// what they find.
 pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
-    let commands: Vec<String> = commands.iter().map(|command| without_outputs(command)).collect();
+    let commands = commands.iter().map(|command| without_outputs(command));
+    let commands: Vec<String> = commands.flat_map(|command| [joined(&command), command]).collect();
     let is_named = |name: &str| commands.iter().any(|command| mentions(command, name));
     let read = READERS.iter().filter(|(programs, _)| programs.split(' ').any(is_named));
     let run = RUNNERS.iter().filter(|(command, _)| is_named(command));
@@ -135,10 +136,13 @@ pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
 /// The directories in which Python looks for modules before its own, if one of the commands runs it: the current one, also
 /// after `cd`, and that of a script. A module there takes the place of any other.
 fn directories_of_python(commands: &[String]) -> Option<BTreeSet<&str>> {
-    let last =
-        |word: &str| word.rsplit('/').next().is_some_and(|name| ["python", "pypy"].iter().any(|p| name.starts_with(p)));
     let parts = || commands.iter().flat_map(|command| words(command)).flat_map(|word| word.split('/'));
-    commands.iter().any(|command| words(command).any(last)).then(|| parts().collect())
+    commands.iter().any(|command| runs_python(command)).then(|| parts().collect())
+}
+
+fn runs_python(command: &str) -> bool {
+    let mut programs = words(command).filter_map(|word| word.rsplit('/').next());
+    programs.any(|name| ["python", "pypy"].iter().any(|python| name.starts_with(python)))
 }
 
 fn is_found_by_python(path: &Path, dirs: &BTreeSet<&str>) -> bool {
@@ -160,17 +164,25 @@ fn without_outputs(command: &str) -> String {
     })
 }
 
+/// The command without quotes: the shell makes one word of `tools/""x.sh`.
+fn joined(command: &str) -> String {
+    command.replace("\\\n", "").replace(['"', '\'', '\\'], "")
+}
+
 fn words(command: &str) -> impl Iterator<Item = &str> {
     command.split(|c: char| c.is_whitespace() || "\"'`;&|()<>={}$".contains(c)).filter(|word| !word.is_empty())
 }
 
-/// The last part of each word that may name a directory, or a file without its ending. After `-m` it is a module.
+/// The last part of each word that may name a directory, or a file without its ending. After `-m`, and in what Python
+/// runs, it may be a module.
 fn names(command: &str) -> Vec<&str> {
     let before = [""].into_iter().chain(words(command));
     let used = before.zip(words(command)).filter(|(before, _)| !NO_USE.contains(before));
+    let is_python = runs_python(command);
     let parts = used.flat_map(|(before, word)| {
         let last = word.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        last.split(if before == "-m" { '.' } else { '/' })
+        let module = last.strip_prefix("-m").unwrap_or(last).split('.').filter(|part| !part.is_empty());
+        std::iter::once(last).chain(module.filter(move |_| is_python || before == "-m"))
     });
     parts.collect()
 }
@@ -224,6 +236,10 @@ mod tests {
             "find tools -type f -exec sh {} +",
             "cd tools && for f in *; do sh $f; done",
             "python3 -m tools.other",
+            "python3 -mtools.other",
+            "python3 -c 'import tools.x'",
+            "sh tool\"\"s/'x'.\\sh",
+            "sh -c 'tools/x.'sh",
             "node tools/x",
             "x=x; sh tools/$x.sh",
         ] {

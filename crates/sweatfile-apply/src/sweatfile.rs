@@ -356,7 +356,8 @@ impl Parser<'_> {
             self.problem(at, format!("the exclude pattern `{text}` would be a comment; write `\\\\{text}`"));
         } else {
             if is_command {
-                let quoted = "a placeholder stands within quotes; its value is one word without them";
+                let quoted =
+                    "a placeholder stands within quotes or behind a backslash; its value is one word without them";
                 let why = unknown_filter(text).or(is_within_quotes(text).then(|| quoted.to_owned()));
                 let why = why.map(|why| format!("an item of `{key}`: {why}"));
                 self.in_templates.extend(why.map(|text| Remark { at, text }));

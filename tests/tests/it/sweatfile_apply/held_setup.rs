@@ -274,6 +274,8 @@ fn a_file_is_held_however_an_approved_setup_uses_it() {
         ("run-parts tools", "tools/x"),
         ("node ./tools/setup", "tools/setup.js"),
         ("python3 -m tools.setup", "tools/setup.py"),
+        ("python3 -c 'import tools.setup'", "tools/setup.py"),
+        ("sh tools/\"\"x", "tools/x"),
         ("cd tools && for f in *; do . ./$f; done", "tools/x"),
     ];
     for (number, (command, file)) in cases.into_iter().enumerate() {

@@ -75,6 +75,9 @@ fn in_a_command_a_value_is_one_word_of_the_shell() {
     let home = w.at(w.home(""));
     assert_eq!((home.read("said"), home.has("evil")), (branch.to_owned(), false));
     assert!(home.read("slug").starts_with("a-b-touch"));
+    // Behind a backslash it would be more.
+    w.area("template = true\nsetup = [\"echo \\\\{branch}\"]\n");
+    wt.apply(&[]).exit(2).err_has("behind a backslash");
     // Without `template` braces are the shell's.
     w.area("setup = [\"echo {branch} > ~/said\"]\n");
     wt.apply(&[]).succeeds().any_err();
