@@ -14,17 +14,19 @@ const RUN: &str = ".flaskenv .vscode/tasks.json .vscode/launch.json *.code-works
     .mise.*toml .mise/* mise/* .tool-versions lefthook* .lefthook* .husky/* .pre-commit-config* prek.toml \
     .overcommit* .local-overcommit* .simple-git-hooks* .githooks/* .git-hooks/* makefile* gnumakefile* *.mk *.mak \
     cmakeuserpresets.json justfile* .justfile* *.just taskfile* rakefile* *.rake procfile* tiltfile* vagrantfile* \
-    docker-compose* compose.* *.tf *.gradle* pom.xml .mvn/* package.json nodemon.json .air.toml .pnpmfile* \
-    bunfig.toml .cargo/config* *.bazelrc* pyproject.toml pip.conf *.pth .bundle/* .rspec* .xcode.env* \
+    docker-compose* compose.* *.tf *.gradle *.gradle.kts pom.xml .mvn/* package.json nodemon.json .air.toml .pnpmfile* \
+    bunfig.toml .cargo/config* *.bazelrc pyproject.toml pip.conf *.pth .bundle/* .rspec* .xcode.env* \
     local.properties .gitconfig* .ssh/config .nvim* .vim/* coc-settings.json .dir-locals* .gdbinit .lldbinit \
     .rprofile .tmux* .bash* .zsh* .profile .autoenv* sweatfile .shopfloor/* .wt.toml .workmux.yaml conductor.json \
     *.sh *.bash *.zsh *.fish *.ps1 *.bat *.cmd *.py *.js *.mjs *.cjs *.jsx *.ts *.mts *.cts *.tsx *.rb *.pl *.lua \
     *.php *.nix *.exs mprocs* process-compose* .overmind.env .foreman devbox.json devenv.* wrangler.* netlify.toml \
-    vercel.json firebase.json .smug* .release-it.* .goreleaser* .trunk/* gradle.properties local.gradle *.sbt .sbtopts \
+    vercel.json firebase.json .smug* .release-it.* .goreleaser* .trunk/* gradle.properties *.sbt .sbtopts \
     .jvmopts ansible.cfg .ghci phpunit.xml* phpstan* wp-cli.* *.csproj *.csproj.user *.vcxproj *.vcxproj.user *.fsproj *.fsproj.user profiles.clj .renviron \
-    .gitpod.yml .lando* .theia/* dockerfile* containerfile* user.bazelrc gemfile* .vimspector.json tox.ini pytest.ini \
+    .gitpod.yml .lando* .theia/* dockerfile* containerfile* gemfile* .vimspector.json tox.ini pytest.ini \
     setup.cfg deno.json* .kube/config .aws/config conductor.* .conductor/* .superset/* wt.toml .gtrconfig brewfile* \
     snakefile* config/database.yml *_override.tf.json override.tf.json terragrunt.hcl pnpm-workspace.yaml build.rs \
+    .python-version .mypy.ini .pytest.ini .flake8 .golangci.* babel.config.json cdk.json .bsp/* thorfile modd.conf \
+    *.cmake .docker/config.json kubeconfig* \
     rust-toolchain* .rubocop.yml pylintrc mypy.ini .ocamlinit .user.ini tauri.conf.json nx.json project.json .moon/* \
     cliff.toml cog.toml release.toml trunk.toml go.work directory.build.* cmakelists.txt meson.build build.bazel guardfile \
     fastfile podfile capfile sconstruct jenkinsfile dvc.yaml nextflow.config pixi.toml bacon.toml skaffold.yaml \
@@ -345,6 +347,12 @@ mod tests {
             "X.SH",
             "compose.override.yml",
             "mprocs.yaml",
+            ".docker/config.json",
+            "kubeconfig.yaml",
+            "init.gradle",
+            "x.bazelrc",
+            "toolchain.cmake",
+            ".bsp/sbt.json",
             "sub/process-compose.override.yml",
             "jest.config.json",
             ".markdownlint-cli2.jsonc",

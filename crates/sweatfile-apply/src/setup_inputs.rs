@@ -72,7 +72,7 @@ const READERS: &[(&str, &str)] = &[
     ("ansible ansible-playbook ansible-galaxy", "ansible.cfg requirements.y*"),
     (
         "dotnet",
-        "*.cake *.csproj *.fsproj *.vbproj *.proj *.rsp *.sln* *.props *.targets nuget.config global.json dotnet-tools.json",
+        "*.cake *.csproj *.fsproj *.vbproj *.proj *.rsp *.sln *.slnx *.props *.targets nuget.config global.json dotnet-tools.json",
     ),
     (
         "mix dart flutter zig vagrant swift R Rscript julia opam dune",

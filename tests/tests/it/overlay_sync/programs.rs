@@ -365,6 +365,8 @@ fn a_file_that_programs_run_waits_as_a_whole_unless_a_person_trusts_it() {
         ".gemini/sandbox.Dockerfile",
         "docker-compose.yml",
         ".eslintrc.yml",
+        ".golangci.yml",
+        ".mypy.ini",
         "x-script",
     ];
     let start = |path: &str| match path.rsplit_once('.') {
