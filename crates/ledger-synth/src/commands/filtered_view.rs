@@ -14,9 +14,10 @@ use super::synth_args::Args;
 use crate::apply::files;
 use crate::apply::synthesis::{refuse_problems, warn_of_problems};
 use crate::counted::counted;
+use crate::event_file::Malformed;
 use crate::facts::event_dir;
 use crate::facts::gather::{load_events, load_events_with_archive};
-use crate::facts::{CURRENT, EVENTS, Events, Ledger};
+use crate::facts::{CURRENT, EVENTS, Events, Ledger, Skipped};
 use crate::failure;
 use crate::plan::{errors, join_filtered};
 use crate::view::{self, View};
@@ -74,12 +75,17 @@ fn read(env: &Env, ledger: &Ledger, args: &Args) -> Result<Events> {
     Ok(events)
 }
 
-/// Adds the events of the other worktrees.
+/// Adds the events of the other worktrees. One that cannot be read keeps nothing of the others back.
 fn add_worktrees(ledger: &Ledger, events: &mut Events) -> Result<()> {
-    let own = ledger.dir.join(EVENTS);
+    let (own, below) = (ledger.dir.join(EVENTS), ledger.rel(EVENTS)?);
     for (worktree, _) in ledger.git.worktrees(&ledger.repo)? {
-        if let Some(dir) = ledger.elsewhere(&worktree, EVENTS)?.filter(|dir| dir.path() != own) {
-            events.append(event_dir::read(&dir)?);
+        let dir = ledger.elsewhere(&worktree, EVENTS).map(|dir| dir.filter(|dir| dir.path() != own));
+        match dir.and_then(|dir| dir.as_ref().map(event_dir::read).transpose()) {
+            Ok(read) => events.append(read.unwrap_or_default()),
+            Err(failure) => events.skipped.push(Skipped {
+                path: worktree.join(below.as_path()),
+                problem: Malformed::new(1, failure.to_string()),
+            }),
         }
     }
     Ok(())

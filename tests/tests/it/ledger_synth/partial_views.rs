@@ -60,4 +60,10 @@ fn all_worktrees_shows_the_events_of_every_worktree() {
     assert_eq!(app.ledger(&["--all-worktrees"]).exit(0).stdout, out);
     app.sh(&format!("cp ../wt/{EVENTS}/snapshot_* {EVENTS}/")).exit(0);
     assert_eq!(app.ledger(&["--all-worktrees"]).exit(0).stdout, out);
+    // What cannot be read of one is named, and the others are shown.
+    app.worktree("odd").sh("mkdir -p thoughts/shared/handoffs; ln -s / thoughts/shared/handoffs/events").exit(0);
+    let out = app.ledger(&["--all-worktrees"]).exit(0);
+    out.err_has(&format!("odd/{EVENTS}:1: cannot reach"));
+    assert_eq!((field(&out.stdout, "event_count"), field(&out.stdout, "skipped")), ("2".into(), "1".into()));
+    app.ledger(&["--all-worktrees", "--strict"]).exit(2).err_has("cannot reach");
 }
