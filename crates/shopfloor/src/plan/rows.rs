@@ -62,7 +62,7 @@ pub struct Row {
     /// The commit of its branch that has landed as another one.
     #[serde(skip)]
     pub landed: Option<String>,
-    /// What a person reads on the board, of a worker's record.
+    /// What a person reads on the board: of a worker's record, or what is wrong with an agent.
     #[serde(skip)]
     pub told: Told,
     /// The id of the agent that made it.
@@ -73,7 +73,7 @@ pub struct Row {
     pub record: Value,
 }
 
-/// What worker-ctl says of a worker for a person.
+/// What worker-ctl says of a worker for a person, or worktree-spawn of an agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
     pub need: Option<Need>,
@@ -137,6 +137,7 @@ fn agent_row(record: &Value) -> Row {
         dirty: record["dirty"].as_bool(),
         pending: record["pending"].as_u64().unwrap_or(0),
         parent: text(record, "parent"),
+        told: Told { text: text(record, "error").unwrap_or_default(), ..Told::default() },
         is_main: record["id"] == "root",
         // Whoever made a worktree by hand gave it no name, and an agent can.
         is_known: record["managed"] == true || record["id"] == record["branch"],
@@ -370,7 +371,8 @@ fn files(row: &Row) -> String {
     counts.map(|(count, what)| format!("{count} {what}")).chain(running).collect::<Vec<_>>().join(", ")
 }
 
-/// What the counts of the table mean, each with the command that tells more; only those that the table shows.
+/// What is wrong with agents, and what the counts of the table mean, each with the command that tells more; only those
+/// that the table shows.
 pub fn legend(rows: &[Row]) -> Vec<String> {
     let all = [
         (rows.iter().any(|row| row.held > 0), "held: files that wait for your decision: `overlay-sync status`"),
@@ -384,7 +386,9 @@ pub fn legend(rows: &[Row]) -> Vec<String> {
             "EVENTS: reports of agents that nobody has read: `worktree-spawn wait`",
         ),
     ];
-    all.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned()).collect()
+    let wrong = rows.iter().filter(|row| row.worker.is_none() && !row.told.text.is_empty());
+    let wrong = wrong.map(|row| printable(&format!("{}: {}", row.shown_name(), row.told.text)));
+    wrong.chain(all.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned())).collect()
 }
 
 #[cfg(test)]

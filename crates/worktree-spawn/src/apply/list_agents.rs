@@ -62,6 +62,8 @@ pub struct ListedAgent {
     pub children: usize,
     /// Whether its worktree has changes, if that was asked for, or why git cannot tell.
     pub is_dirty: Option<std::result::Result<bool, String>>,
+    /// Why commits in its sandbox were not taken, if that was asked for.
+    pub refused: Option<String>,
     /// What changed in its worktree since that was made, if that was asked for and can be told.
     pub stat: Option<DiffStat>,
     /// How many commits its branch has that the one on which its work lands lacks, and the other way round.
@@ -112,9 +114,10 @@ impl ListedAgent {
         !worktree.is_main && error.is_none() && agent.birth_branch != worktree.branch
     }
 
-    /// Why git cannot tell whether there are changes.
+    /// Why commits in its sandbox were not taken, or git cannot tell whether there are changes.
     pub fn trouble(&self) -> Option<&str> {
-        self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().err()).map(String::as_str)
+        let unread = self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().err());
+        self.refused.as_ref().or(unread).map(String::as_str)
     }
 
     pub fn answer(&self) -> AgentAnswer<'_> {
@@ -177,11 +180,15 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         let has_session = sessions.binary_search(&encoded(&agent.id).into()).is_ok();
         let pending = if has_session { Spool::new(&shared, &agent.id).pending()? } else { 0 };
         let children = children.get(&agent.id).copied().unwrap_or(0);
-        let (is_dirty, stat, distance) = (None, None, None);
-        listed.push(ListedAgent { known, liveness, exit, pending, children, is_dirty, stat, distance });
+        let (is_dirty, refused, stat, distance) = (None, None, None, None);
+        listed.push(ListedAgent { known, liveness, exit, pending, children, is_dirty, refused, stat, distance });
     }
     if (request.status || request.stat) && !ui.is_dry() {
-        sandboxes::take_in_all(ui, env, place, listed.iter().map(|listed| &listed.known));
+        for listed in &mut listed {
+            let sandbox = sandboxes::of(env, place, &listed.known);
+            let id = &listed.known.agent.id;
+            listed.refused = sandbox.and_then(|sandbox| sandboxes::take_in(ui, env, place, &sandbox, id));
+        }
     }
     if request.status {
         let git = Git::find(env)?;

@@ -2,7 +2,7 @@
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
-use shopfloor_core::sandbox::{self, Imported, Sandbox, SandboxSettings};
+use shopfloor_core::sandbox::{self, Imported, REFUSED, Sandbox, SandboxSettings};
 use shopfloor_core::ui::Ui;
 
 use super::notify::{self, Notification, Report};
@@ -21,8 +21,9 @@ pub fn of(env: &Env, place: &Place, known: &KnownAgent) -> Option<Sandbox> {
     is_subtree.then(found).flatten().filter(Sandbox::is_made)
 }
 
-/// Takes in what an agent has committed in its sandbox, and what it has reported. What is refused is said, and stays there.
-pub fn take_in(ui: &Ui, env: &Env, place: &Place, sandbox: &Sandbox, id: &str) {
+/// Takes in what an agent has committed in its sandbox, and what it has reported. What is refused is said, and stays there;
+/// returns why.
+pub fn take_in(ui: &Ui, env: &Env, place: &Place, sandbox: &Sandbox, id: &str) -> Option<String> {
     take_reports(ui, env, place, sandbox, id);
     match sandbox.import() {
         Ok(Imported::Commit(tip, None)) => ui.detail(format!("{id} is at {}", &tip[..12])),
@@ -30,8 +31,12 @@ pub fn take_in(ui: &Ui, env: &Env, place: &Place, sandbox: &Sandbox, id: &str) {
             ui.note(format!("{id} was on the branch {branch} in its sandbox; its own branch is at {}", &tip[..12]));
         }
         Ok(Imported::Nothing) => {}
-        Err(failure) => ui.warn(failure),
+        Err(failure) => {
+            ui.warn(&failure);
+            return REFUSED.is_kind_of(&failure).then(|| failure.to_string());
+        }
     }
+    None
 }
 
 /// Sends what an agent has reported from its sandbox on to its parent. Who reports is the sandbox's agent.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::support::sandbox::works;
 use crate::support::world::{Repo, TOOLS, World, needs, text, write};
 
 fn app(w: &World) -> Repo<'_> {
@@ -75,6 +76,21 @@ fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
     for verb in ["land", "rm", "go"] {
         app.shopfloor(&[verb, "two"]).exit(4).err_has("worktree-spawn is not on the PATH");
     }
+}
+
+#[test]
+fn what_was_refused_of_a_sandbox_is_told_and_waits_for_a_person() {
+    let w = World::new();
+    if !works(&w) {
+        return;
+    }
+    let app = app(&w);
+    app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
+    let line = "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub && git commit -qm sub";
+    let out = app.spawn(&["run", "main.feat", "--sandbox", "--", "sh", "-c", line]).any_status().any_out();
+    out.err_has("import refused");
+    assert_eq!(text(row(&app.shopfloor(&["status", "--json"]).exit(0).json(), "feat"), "/waits_for"), "look");
+    app.shopfloor(&["status"]).exit(0).out_has("you: look").out_has("feat: import refused: ");
 }
 
 #[test]
