@@ -63,8 +63,8 @@ pub fn push(own: &Own, remote: &Remote, (sha, branch): (&str, &str), replaces: O
 }
 
 /// The request of a worker that was merged, if it has one that was not taken in yet. The forge is asked, where a request is
-/// known; `is_only` if nothing else is wanted. Exit 1 if what was merged is not the worker's work, or went elsewhere, and 3 if
-/// nobody can be asked about a request that was not made from here.
+/// known; `is_only` if nothing else is wanted. Exit 1 if what was merged is not the worker's work, cannot be fetched or went
+/// elsewhere, and 3 if nobody can be asked about a request that was not made from here.
 pub fn merged(
     ctx: &Context<'_>,
     worker: &Worker,
@@ -78,14 +78,10 @@ pub fn merged(
     let request = asked.of(&worker.branch).filter(|request| request.state == "merged");
     let Some(request) = request.cloned() else { return Ok(None) };
     if request.oid != sha && worker.has_request() {
-        let fetched = forge.fetch(&own.git, &own.source, request.number);
-        match fetched.and_then(|_| bring(ctx, &own, &worker.name, sha)) {
-            Err(failure) if is_only => return Err(failure),
-            Err(failure) => {
-                ctx.ui.warn(format!("whether request {} has all work is not known: {failure}", request.number));
-                return Ok(None);
-            }
-            Ok(()) => {}
+        bring(ctx, &own, &worker.name, sha)?;
+        // Else its work could land a second time. What was pushed from here is here.
+        if !own.knows(&request.oid) {
+            forge.fetch(&own.git, &own.source, request.number)?;
         }
     }
     let (name, number, place) = (&worker.name, request.number, forge.place.to_string());

@@ -155,7 +155,7 @@ impl Own {
     }
 
     /// Whether a commit is here.
-    fn knows(&self, sha: &str) -> bool {
+    pub fn knows(&self, sha: &str) -> bool {
         self.cmd().args(["cat-file", "-e", sha]).capture().is_ok_and(|asked| asked.status.success())
     }
 
