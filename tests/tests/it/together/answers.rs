@@ -272,13 +272,13 @@ fn spawn(day: &mut Day, app: &Repo<'_>) {
     let event = day.run(app, "worktree-spawn wait --lease 5m");
     day.run_with(app, "worktree-spawn ack", &[text(&event[0], "/uid")]);
     day.run(app, "worktree-spawn doctor");
+    let dry = app.spawn(&["-n", "--json", "run", "main.x", "--", "true"]);
+    day.take("worktree-spawn run", dry, true);
     let moved = tree.path.with_file_name("moved");
     std::fs::rename(&tree.path, &moved).unwrap();
     day.run(app, "worktree-spawn doctor");
     day.run(app, "worktree-spawn repair");
     day.run(app, "worktree-spawn config");
-    let dry = app.spawn(&["-n", "--json", "run", "main.x", "--", "true"]);
-    day.take("worktree-spawn run", dry, true);
     let dry = app.spawn(&["-n", "--json", "mcp"]);
     day.take("worktree-spawn mcp", dry, true);
     day.run(app, "worktree-spawn gc");
