@@ -33,7 +33,7 @@ pub enum Landed {
 
 /// Reads the state of the worker's work in git, and plans the accept. `--dry-run` does only this. Also returns the git-lfs objects that the source needs first.
 pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>) -> Result<(Accept, Vec<Digest>)> {
-    let mut worker = ctx.worker(name)?;
+    let mut worker = land_on_parent::retargeted(ctx, ctx.worker(name)?)?;
     let ctx = &ctx.of(&worker)?;
     worker.adopted.iter_mut().for_each(|adopted| adopted.land = land.unwrap_or(adopted.land));
     require_review(&worker)?;

@@ -1,5 +1,6 @@
 //! Work that lands on another worker's branch: that worker is its parent there, may be at work, and is told.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -155,27 +156,12 @@ pub fn child_blocked(ctx: &Context<'_>, child: &Worker, mut failure: Failure) ->
 }
 
 /// Where the branch that an agent's work lands on is gone, as after its parent's work has landed, it lands where the
-/// parent's own work does. Only a parent that is or was a worker tells where that is.
+/// parent's own work does.
 pub fn retarget(ctx: &Context<'_>) -> Result<()> {
-    let (usual, workers) = (ctx.root.config.text("branch"), ctx.state()?.workers);
-    for worker in workers.values().filter(|worker| worker.target().is_some_and(|target| target != usual)) {
+    let workers = ctx.state()?.workers;
+    for worker in workers.values() {
         ctx.warn_on_failure(&worker.name, || {
-            let (Some(from), repo) = (worker.target(), &ctx.of(worker)?.repo) else { return Ok(()) };
-            let is_gone =
-                |branch: &str| repo.commit(&repo.top, &format!("refs/heads/{branch}")).map(|sha| sha.is_none());
-            let mut to = from;
-            for _ in 0..workers.len() {
-                let is_parent = |parent: &&Worker| parent.name != worker.name && parent.branch == to;
-                let after = worker.adopted.as_ref().and_then(|adopted| adopted.after_target.as_deref());
-                let parents = workers.values().find(is_parent).and_then(Worker::target);
-                match parents.or(after.filter(|_| to == from)) {
-                    Some(next) if is_gone(to)? => to = next,
-                    _ => break,
-                }
-            }
-            if to == from || to == worker.branch || is_gone(to)? {
-                return Ok(());
-            }
+            let (Some(from), Some(to)) = (worker.target(), next_target(ctx, &workers, worker)?) else { return Ok(()) };
             let Some(_lock) = ctx.try_lock(&worker.name)? else { return Ok(()) };
             ctx.update_worker(&worker.name, |worker| {
                 if worker.target() == Some(from) {
@@ -187,6 +173,36 @@ pub fn retarget(ctx: &Context<'_>) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// A worker's record with the branch on which its work lands now, for what only looks.
+pub fn retargeted(ctx: &Context<'_>, mut worker: Worker) -> Result<Worker> {
+    let to = next_target(ctx, &ctx.state()?.workers, &worker)?.map(str::to_owned);
+    to.iter().for_each(|to| worker.set_target(to));
+    Ok(worker)
+}
+
+/// The branch on which a worker's work lands instead of one that is gone. Only a parent that is or was a worker tells it.
+fn next_target<'w>(
+    ctx: &Context<'_>,
+    workers: &'w BTreeMap<String, Worker>,
+    worker: &'w Worker,
+) -> Result<Option<&'w str>> {
+    let usual = ctx.root.config.text("branch");
+    let Some(from) = worker.target().filter(|target| *target != usual) else { return Ok(None) };
+    let repo = &ctx.of(worker)?.repo;
+    let is_gone = |branch: &str| repo.commit(&repo.top, &format!("refs/heads/{branch}")).map(|sha| sha.is_none());
+    let mut to = from;
+    for _ in 0..workers.len() {
+        let is_parent = |parent: &&Worker| parent.name != worker.name && parent.branch == to;
+        let after = worker.adopted.as_ref().and_then(|adopted| adopted.after_target.as_deref());
+        let parents = workers.values().find(is_parent).and_then(Worker::target);
+        match parents.or(after.filter(|_| to == from)) {
+            Some(next) if is_gone(to)? => to = next,
+            _ => break,
+        }
+    }
+    Ok(if to == from || to == worker.branch || is_gone(to)? { None } else { Some(to) })
 }
 
 fn tell(

@@ -68,7 +68,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     let asked = see_unreviewed(ctx, args, &worker)?;
     let lock = ctx.lock(&name)?;
-    let worker = ctx.worker(&name)?;
+    let worker = land_on_parent::retargeted(ctx, ctx.worker(&name)?)?;
     if ctx.env.is_behind_front && !args.force {
         // A person may have thought about it for long.
         refuse_unseen(&worker)?;

@@ -50,7 +50,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::recover(ctx)?;
     look(ctx)?;
     let name = choose(ctx, args.worker.as_deref())?;
-    let ctx = &ctx.of(&ctx.worker(&name)?)?;
+    let ctx = &ctx.of(&land_on_parent::retargeted(ctx, ctx.worker(&name)?)?)?;
     let reviewed = {
         let _lock = ctx.lock(&name)?;
         if !ctx.is_dry {
@@ -111,7 +111,7 @@ pub struct Reviewed {
 
 /// Records under the worker's lock which commit is shown.
 fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
-    let worker = ctx.worker(name)?;
+    let worker = land_on_parent::retargeted(ctx, ctx.worker(name)?)?;
     let sha = require_review(&worker)?.to_owned();
     if ctx.repo.has_several_bases(&ctx.repo.base(), &sha)? {
         return Err(several_bases(name, &ctx.repo.branch));

@@ -165,6 +165,8 @@ fn a_child_brings_none_of_its_parents_commits_and_outlives_its_branch() {
     floor.ctl(&["down"]).succeeds().any_err();
     floor.ctl(&["nuke", "x", "--yes"]).exit(0).any_out();
     x.sh("git switch -q --detach && git branch -q -D main.x").exit(0);
+    floor.ctl(&["review", "y", "-n"]).exit(0).any_err().out_has("Lands:  on main\n").out_has("+c");
+    floor.ctl(&["accept", "y", "-n"]).exit(0).any_err().out_has("on main");
     floor.ctl(&["patrol"]).exit(0).any_out().err_has("the work of y lands on main from now on");
     floor.ctl(&["patrol"]).exit(0).any_out();
     floor.ctl(&["review", "y"]).exit(0).any_err().out_has("Lands:  on main").out_has("+c");
