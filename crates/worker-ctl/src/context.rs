@@ -70,6 +70,13 @@ impl<'a> Context<'a> {
         Ok(Context { repo, ..self.clone() })
     }
 
+    /// The same for a command that only looks, as in a dry run.
+    pub fn looking(&self) -> Context<'a> {
+        let mut looking = Context { is_dry: true, ..self.clone() };
+        (looking.clone.is_dry, looking.repo.is_dry) = (true, true);
+        looking
+    }
+
     /// All worktrees that these workers may work in, by path.
     pub fn trees(&self, state: &State) -> Result<ListedWorktrees> {
         let mut all = self.clone.trees()?;

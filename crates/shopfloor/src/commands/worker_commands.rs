@@ -286,9 +286,9 @@ pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Ex
 pub fn review(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Result<Exit> {
     let is_seen = env.stdout_is_terminal || words.iter().any(|word| word == "--pin" || word == "--yes");
     words.retain(|word| word != "--pin");
-    let common = &Common { dry_run: common.dry_run || !is_seen, ..common.clone() };
-    let verb =
-        Verb { name: "review", command: "review", whom: Whom::Perhaps, options: "--interface", adopts: Adopts::None };
+    words.extend((!is_seen).then(|| "--no-pin".to_owned()));
+    let options = "--interface --no-pin";
+    let verb = Verb { name: "review", command: "review", whom: Whom::Perhaps, options, adopts: Adopts::None };
     let exit = run(ui, env, common, verb, &words)?;
     if !is_seen && exit.code() == 0 {
         ui.note("this is no terminal, so it does not count as a review; with `--pin` it does");

@@ -21,6 +21,8 @@ use crate::worker::{Task, Worker};
 /// Brings the work here, shows it and records that it was reviewed.
 pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exit> {
     let (host, name) = (&line.host, line.worker()?);
+    let looking = args.no_pin.then(|| ctx.looking());
+    let ctx = looking.as_ref().unwrap_or(ctx);
     if !ctx.is_dry {
         host_work::sync(ctx, host)?;
     }

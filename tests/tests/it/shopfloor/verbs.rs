@@ -355,6 +355,8 @@ fn an_agent_goes_from_a_task_to_a_landed_change_in_three_commands() {
     assert_eq!(prompts(&log).len(), 1);
     // What a program reads nobody has seen.
     app.shopfloor(&["review", "x"]).exit(0).out_has("+one").err_has("with `--pin` it does");
+    let seen = app.shopfloor(&["review", "x", "--json"]).exit(0).any_err().json();
+    assert_eq!((text(&seen, "/name"), seen.get("dry_run")), ("x", None), "nobody asked for a dry run");
     app.shopfloor(&["land", "x", "-n"]).exit(0).any_out().err_has("was not reviewed");
     app.shopfloor(&["review", "x", "--pin"]).exit(0).any_err().out_has("+one");
     let seen = app.shopfloor(&["land", "x", "-n"]).exit(0).any_out().any_err();
