@@ -262,14 +262,28 @@ fn find_branch(
     let current =
         all.iter().find(|other| Some(other.agent.id.as_str()) == parent).and_then(|p| p.worktree.branch.clone());
     // The branch that this one was made from counts too, because the parent may work on another one now.
-    let made_from = name.rsplit_once('.').map(|(prefix, _)| prefix.to_owned());
-    let mut into: Vec<String> = current.into_iter().chain(made_from).filter(|b| *b != name).collect();
+    let made_from = |branch: &str| branch.rsplit_once('.').map(|(prefix, _)| prefix.to_owned());
+    let mut into: Vec<String> = current.into_iter().chain(made_from(&name)).filter(|b| *b != name).collect();
     into.dedup();
     for parent in &into {
         if let Some(why) = contained(place, git, &tip, parent)? {
             found.branch = Branch::Contained { name, tip, why: format!("{why} {parent}") };
             return Ok(());
         }
+    }
+    // Where that is gone, as after its own work has landed, the work lands where that did.
+    let is_there = |branch: &str| -> Result<bool> {
+        Ok(repository::commit(&common()?, &place.common_dir, &format!("refs/heads/{branch}"))?.is_some())
+    };
+    while let Some(gone) = into.last()
+        && let Some(above) = made_from(gone)
+        && !is_there(gone)?
+    {
+        if let Some(why) = contained(place, git, &tip, &above)? {
+            found.branch = Branch::Contained { name, tip, why: format!("{why} {above}") };
+            return Ok(());
+        }
+        into = vec![above];
     }
     let into = into.first().cloned().unwrap_or_else(|| "its parent".into());
     found.branch = Branch::Unmerged { name, tip, into };

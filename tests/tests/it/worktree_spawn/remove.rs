@@ -37,6 +37,23 @@ fn a_branch_is_deleted_only_if_another_one_contains_it() {
     app.spawn(&["remove", "root"]).exit(1).any_err();
 }
 
+/// The parent's own work has landed, so the child's has landed above it.
+#[test]
+fn a_branch_is_compared_with_the_one_above_where_its_parents_is_gone() {
+    let w = World::new();
+    let app = app(&w);
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 4\n");
+    let parent = subtree(&app, &["a"]);
+    let child = subtree(&parent, &["b"]);
+    child.commit("f", "1\n");
+    parent.git(&["switch", "-q", "--detach"]);
+    app.git(&["branch", "-q", "-D", "main.a"]);
+    app.spawn(&["remove", "b", "--delete-branch"]).exit(1).err_has("main.a.b has commits that main lacks");
+    app.git(&["merge", "-q", "main.a.b"]);
+    let json = app.spawn(&["remove", "b", "--json"]).exit(0).json();
+    assert_eq!(text(&json, "/deleted_branch"), "main.a.b");
+}
+
 #[test]
 fn changes_are_refused_or_kept() {
     let w = World::new();
