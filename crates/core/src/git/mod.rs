@@ -5,6 +5,7 @@ mod exclude;
 mod guard;
 mod hook_config;
 mod in_common_dir;
+mod inner_losses;
 mod integrity;
 mod main_checkout;
 mod own_index;
