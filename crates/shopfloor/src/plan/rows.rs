@@ -161,6 +161,9 @@ fn worker_row(record: &Value) -> Row {
     // A commit that nobody has looked at yet: `review` does.
     let has_more = record["task"] == "working" && record["ahead"].as_u64().is_some_and(|ahead| ahead > 0);
     let need = if need == Some(Need::Rests) && has_more { Some(Need::Review) } else { need };
+    // After a reboot nothing goes on by itself.
+    let is_cut_off = record["seen"] == false && record["task"] != "idle";
+    let need = need.or(is_cut_off.then_some(Need::Resume));
     let since = text(record, "since_at").and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let says = |key: &str| text(record, key).filter(|_| need != Some(Need::Review));
     let unreachable = text(record, "unreachable_since_at").map(|since| format!("unreachable since {since}"));
@@ -322,6 +325,7 @@ pub fn table(rows: &[Row], here: &str) -> Vec<Vec<String>> {
 fn cells(row: &Row, here: &str) -> Vec<String> {
     let state = match (&row.task, &row.activity) {
         (Some(task), _) if row.alive == "unknown" => format!("unreachable, task {task}"),
+        (Some(task), _) if row.record["seen"] == false => format!("offline (not seen), task {task}"),
         (Some(task), _) if row.alive != "up" => format!("offline, task {task}"),
         (Some(task), Some(activity)) if activity != "unknown" => format!("{task}, {activity}"),
         (Some(task), _) => task.clone(),
@@ -435,6 +439,14 @@ mod tests {
         let row = worker_row(&worker);
         assert_eq!((row.alive.as_str(), row.on_board().state.as_str()), ("unknown", "unreachable"));
         assert_eq!(cells(&row, "/app")[..3], ["big:eve", "unreachable, task needs_review", "you: review"]);
+    }
+
+    #[test]
+    fn an_agent_whose_terminal_is_gone_with_all_others_waits_to_be_resumed() {
+        let worker = |task: &str| json!({ "name": "eve", "id": "eve", "task": task, "alive": "down", "seen": false });
+        let shown = |task: &str| cells(&worker_row(&worker(task)), "/app")[1..3].to_vec();
+        assert_eq!(shown("working"), ["offline (not seen), task working", "you: resume"]);
+        assert_eq!(shown("idle"), ["offline (not seen), task idle", ""]);
     }
 
     #[test]

@@ -169,6 +169,8 @@ fn programs_of_a_server_that_is_gone_are_not_said_to_work() {
         .exit(0)
         .out_has("adam  offline (not seen), task working")
         .out_has("eve   offline, task idle");
+    let table = floor.app.shopfloor(&["status"]).any_status().any_err();
+    table.out_has("offline (not seen), task working").out_has("you: resume");
     let adam = floor.status("adam");
     assert_eq!(["session", "status", "task"].map(|key| adam[key].as_str().unwrap()), ["down", "offline", "working"]);
     assert_eq!((&adam["seen"], &floor.status("eve")["seen"]), (&Value::Bool(false), &Value::Bool(true)));
