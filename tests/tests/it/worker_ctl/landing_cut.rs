@@ -62,6 +62,22 @@ fn an_accept_that_cannot_move_the_worktree_says_that_the_work_landed() {
     assert_landed(&floor, "adam", &old, "its index was locked");
 }
 
+#[test]
+fn an_accept_that_cannot_delete_its_own_ref_says_that_the_work_landed() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    up(&floor, &["adam"]);
+    by_hand(&floor, "adam", &[("f", "one\n")]);
+    let old = tip(&floor);
+    floor.app.write(".git/packed-refs.lock", "");
+    let accepted = floor.ctl(&["accept", "adam"]).exit(4);
+    assert_eq!(accepted.stdout, tip(&floor) + "\n");
+    accepted.err_has("the work of adam has landed on main, but not all is done: ");
+    std::fs::remove_file(floor.app.path.join(".git/packed-refs.lock")).unwrap();
+    floor.ctl(&["patrol"]).exit(0).any_out().err_has("finished an `accept` of adam");
+    assert_landed(&floor, "adam", &old, "the list of refs was locked");
+}
+
 /// git moves a file between its directories by rename, which fails from disk to disk.
 #[test]
 fn work_lands_where_the_repository_is_on_another_disk_than_the_root() {
