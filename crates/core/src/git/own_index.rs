@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Git, nul_fields, run_git};
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::fs;
+use crate::text::shell_word;
 
 /// A path for an index, below the user's own state, where no agent's sandbox lets it write: git follows a link that has
 /// the name of the index. Where we cannot write there either, as in an agent's sandbox, it is a temporary file.
@@ -90,6 +91,11 @@ impl<'a> FreshIndex<'a> {
         fresh.ask(&["update-index", "-z", "--index-info"], entries).map(|_| fresh)
     }
 
+    /// Puts all files into it, as [`Git::add_all`].
+    pub fn add_all(&self, but: impl Iterator<Item = String>) -> Result<()> {
+        self.git.add_all(self.at, &self.index, but)
+    }
+
     /// The output of a git command that uses it.
     pub fn ask(&self, args: &[&str], input: Vec<u8>) -> Result<Vec<u8>> {
         self.ask_within(args, input, super::DEADLINE)
@@ -108,7 +114,40 @@ impl<'a> FreshIndex<'a> {
     }
 }
 
+/// With the first of these files, which git could not put into an index, and what helps.
+fn with_way_out(failure: Failure, worktree: &Path, left: &[u8]) -> Failure {
+    let Some(path) = nul_fields(left).next().map(|path| Path::new(OsStr::from_bytes(path))) else { return failure };
+    let file = worktree.join(path);
+    if fs::read_head(&file).is_err() {
+        return failure.hint(format!("make it readable: `chmod u+r {}`", shell_word(&file)));
+    }
+    // Some systems read such a name as `.git`.
+    let is_odd = |name: &OsStr| {
+        let name: String = name.to_string_lossy().to_lowercase().chars().filter(char::is_ascii).collect();
+        matches!(name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']), ".git" | "git~1")
+    };
+    let odd = path.ancestors().filter(|dir| dir.file_name().is_some_and(is_odd)).last().unwrap_or(path);
+    let odd = worktree.join(odd);
+    let away = shell_word(&odd.with_file_name("moved-away"));
+    failure.hint(format!("give it a name that git takes: `mv {} {away}`", shell_word(&odd)))
+}
+
 impl Git {
+    /// Puts all files of a worktree that are not ignored into an index of our own, also what sparse patterns leave out; but
+    /// for these paths. Fails with what helps where git cannot take a file.
+    pub fn add_all(&self, worktree: &Path, index: &OwnIndex, but: impl Iterator<Item = String>) -> Result<()> {
+        let not: Vec<String> = but.map(|path| format!(":(top,exclude,literal){path}")).collect();
+        let ask = |args: &[&str]| {
+            let cmd = self.cmd_alone(worktree).var("GIT_INDEX_FILE", index.path()).args(args.iter().copied());
+            run_git(args[0], cmd.args(["--", ":/"]).args(not.iter().cloned()))
+        };
+        let Err(failure) = ask(&["add", "-A", "--sparse"]) else { return Ok(()) };
+        // Once all others are in it, those that are left are the ones.
+        let _ = ask(&["add", "-A", "--sparse", "--ignore-errors"]);
+        let left = ask(&["ls-files", "-z", "--others", "--modified", "--exclude-standard"]).unwrap_or_default();
+        Err(with_way_out(failure, worktree, &left))
+    }
+
     /// The entries of a worktree's index.
     pub fn index_entries(&self, worktree: &Path, limit: Duration) -> Result<IndexEntries> {
         let cmd = self.cmd_alone(worktree).args(["ls-files", "-t", "--stage", "-z"]).within(limit);

@@ -91,13 +91,7 @@ fn write_tree(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Str
     let index = FreshIndex::with(&git, tree, entries.text)?;
     // git must not enter nested repositories. They are moved aside as a whole, or stay with the worktree.
     let inner = ctx.repo.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());
-    let excluded = losses.nested.iter().cloned().chain(inner);
-    let excluded: Vec<String> = excluded.map(|path| format!(":(top,exclude,literal){path}")).collect();
-    let add = ["add", "--all", "--sparse", "--", ":/"]
-        .into_iter()
-        .chain(excluded.iter().map(String::as_str))
-        .collect::<Vec<_>>();
-    index.ask(&add, Vec::new())?;
+    index.add_all(losses.nested.iter().cloned().chain(inner))?;
     Ok(String::from_utf8_lossy(&index.ask(&["write-tree"], Vec::new())?).trim().to_owned())
 }
 

@@ -57,10 +57,7 @@ fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
     with_index(&["read-tree", "HEAD"], Vec::new())?;
     // git must not enter repositories inside, because an agent may have written their configuration.
     let inner = git.inner(dir)?;
-    let not = inner.iter().map(|path| format!(":(top,exclude,literal){}", path.to_string_lossy()));
-    // Also what sparse patterns leave out, if it is there.
-    let add: Vec<String> = ["add", "-A", "--sparse", "--", ":/"].into_iter().map(str::to_owned).chain(not).collect();
-    with_index(&add.iter().map(String::as_str).collect::<Vec<_>>(), Vec::new())?;
+    git.add_all(dir, &index, inner.iter().map(|path| path.to_string_lossy().into_owned()))?;
     // A file that is staged although git ignores it.
     let staged = git.ls_files(dir, &["--cached".into(), "--ignored".into(), "--exclude-standard".into()])?;
     let there = staged.iter().filter(|path| !inner.contains(path) && dir.join(path).symlink_metadata().is_ok());

@@ -304,6 +304,21 @@ fn a_forced_removal_keeps_files_that_patterns_or_git_leave_out() {
 }
 
 #[test]
+fn what_git_cannot_keep_is_named_with_what_helps() {
+    let w = World::new();
+    let app = app(&w);
+    let feat = subtree(&app, &["feat"]);
+    feat.sh("mkdir -p sub/.GIT; echo x > sub/.GIT/a; echo y > sub/closed; chmod 000 sub/closed").exit(0);
+    let (remove, sub) = (["remove", "--force", "feat"], feat.path.join("sub").display().to_string());
+    for line in [format!("mv {sub}/.GIT {sub}/moved-away"), format!("chmod u+r {sub}/closed")] {
+        app.run_bound("worktree-spawn", &remove).exit(4).any_out().err_has(&format!("`{line}`"));
+        app.sh(&line).exit(0);
+    }
+    let kept = app.spawn(&remove).exit(0).any_err().stdout.clone();
+    assert_eq!(app.git(&["show", &format!("{}:sub/moved-away/a", kept.trim())]), "x\n");
+}
+
+#[test]
 fn dry_runs_of_notify_ack_and_remove_change_nothing() {
     let w = World::new();
     let app = app(&w);
