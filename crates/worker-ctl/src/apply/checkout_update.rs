@@ -64,13 +64,14 @@ impl ChangedFiles {
                     let files = all.filter(|entry| !entry.file_type().is_dir()).map(walkdir::DirEntry::into_path);
                     files.into_iter().find(|file| !is_known(file))
                 }
-                false => Some(there).filter(|there| is_agents && !is_known(there)),
+                false => Some(there.clone()).filter(|there| is_agents && !is_known(there)),
             };
             if let Some(lost) = lost {
                 let shown = printable(&lost.to_string_lossy());
+                // Of a directory all of it has to go.
                 return Err(kind.failure(format!("{shown} would be lost: a file comes in its place")).hint(format!(
-                    "move it away, then run the same command again: `mv {0} {0}.kept`",
-                    shell_word(&lost)
+                    "move what is there away, then run the same command again: `mv {0} {0}.kept`",
+                    shell_word(&there)
                 )));
             }
         }

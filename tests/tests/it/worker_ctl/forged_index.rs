@@ -99,7 +99,8 @@ fn a_file_that_lands_takes_no_directory_away() {
     app.write("notes/mine", "mine\n");
     app.git(&["add", "notes"]);
     let old = tip(&floor);
-    floor.ctl(&["accept", "adam"]).exit(1).err_has("notes/mine would be lost");
+    let away = format!("`mv {0} {0}.kept`", app.path.join("notes").display());
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("notes/mine would be lost").err_has(&away);
     assert_eq!((tip(&floor), app.read("notes/mine")), (old, "mine\n".into()));
     app.git(&["rm", "-q", "--cached", "-r", "notes"]);
     std::fs::rename(app.path.join("notes"), app.path.join("notes.kept")).unwrap();
