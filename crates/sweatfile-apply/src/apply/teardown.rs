@@ -117,9 +117,16 @@ pub fn of_worktree(
         if !ui.is_dry() && Lock::is_held(&stored.setup_lock())? {
             return Err(background::still_runs(worktree));
         }
-        let others = match held.first() {
-            Some(file) => Some(format!("nobody has approved {file}, which it uses")),
-            None => {
+        // An agent can write it.
+        let repo = &worktree.repo;
+        let odd = match is_contained {
+            true => Vec::new(),
+            false => worktree.git.own_programs(&repo.common_dir, &repo.git_dir)?,
+        };
+        let others = match (held.first(), odd.first()) {
+            (Some(file), _) => Some(format!("nobody has approved {file}, which it uses")),
+            (None, Some((key, _))) => Some(format!("config.worktree sets {key}, which git there would obey")),
+            (None, None) => {
                 belongs_to_others(&stored.record, &Living::read(worktree, &teardowns, Some(&stored.record))?, false)
             }
         };

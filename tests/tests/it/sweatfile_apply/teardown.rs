@@ -284,6 +284,18 @@ fn an_areas_teardown_uses_no_file_of_a_branch_that_nobody_has_read() {
 }
 
 #[test]
+fn where_an_agent_has_configured_git_the_teardown_waits() {
+    let w = World::new();
+    w.area("teardown = [\"git status > ~/down\"]\n");
+    let app = w.app();
+    let wt = put(&app, "wt");
+    wt.sh("git config extensions.worktreeConfig true && git config --worktree core.fsmonitor 'touch ~/evil; false'")
+        .exit(0);
+    wt.apply(&["remove"]).exit(0).any_err().out_has("config.worktree sets core.fsmonitor");
+    assert!(!w.home("down").exists() && !w.home("evil").exists());
+}
+
+#[test]
 fn nothing_is_torn_down_while_its_set_up_runs() {
     let w = World::new();
     w.area("setup = [\"touch ~/begun; read x < ~/gate; touch ~/up\"]\nteardown = [\"rm -f ~/up; touch ~/down\"]\n");
