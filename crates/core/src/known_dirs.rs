@@ -6,7 +6,7 @@
 //! from then on a worktree that leads to another repository is refused.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,8 @@ pub fn require_listable(path: &Path) -> Result<()> {
     }
 }
 
-/// Lists a linked worktree as one of this repository, and drops the lines of worktrees that are gone. Where the user's
+/// Lists a linked worktree as one of this repository, and drops the lines of worktrees that are gone; one on a disk that
+/// is away, which git still has on record or whose repository is away, too, may come back. Where the user's
 /// state cannot be written, as in an agent's sandbox, nothing happens.
 pub fn note_worktree(env: &Env, worktree: &Path, common_dir: &Path) -> Result<()> {
     let (Ok(worktree), Ok(common)) = (worktree.canonicalize(), common_dir.canonicalize()) else { return Ok(()) };
@@ -81,8 +82,19 @@ pub fn note_worktree(env: &Env, worktree: &Path, common_dir: &Path) -> Result<()
         return Ok(());
     }
     let noted = list.update(|all| {
-        all.retain(|dir, _| dir.exists());
+        all.retain(|dir, common| fs::is_there(dir).unwrap_or(true) || may_come_back(dir, common));
         all.insert(worktree, common);
     });
     noted.or_else(|failure| if failure.is_write_refused() { Ok(()) } else { Err(failure) })
+}
+
+/// Whether the repository of a worktree has one of this name on record, or is not there itself.
+fn may_come_back(worktree: &Path, common_dir: &Path) -> bool {
+    let records = common_dir.join("worktrees");
+    let has_its_name = |record: &OsString| {
+        let says = fs::read_no_follow(&records.join(record).join("gitdir")).ok().flatten().unwrap_or_default();
+        let dot_git = Path::new(OsStr::from_bytes(says.trim_ascii_end()));
+        dot_git.parent().is_some_and(|path| path.file_name() == worktree.file_name())
+    };
+    !common_dir.join("HEAD").exists() || fs::list(&records).map_or(true, |names| names.iter().any(has_its_name))
 }

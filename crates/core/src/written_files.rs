@@ -104,7 +104,8 @@ fn file(line: &str) -> &str {
 /// Adds a line, and drops those of files that are gone from a repository that is there; one on a disk that is away may
 /// come back.
 fn add(list: &Path, line: &str) -> Result<Lock> {
-    let is_gone = |file: &Path| !file.exists() && file.ancestors().any(|dir| dir.join("HEAD").exists());
+    let is_gone =
+        |file: &Path| matches!(fs::is_there(file), Ok(false)) && file.ancestors().any(|dir| dir.join("HEAD").exists());
     let lock = Lock::take(&list.with_extension("lock"))?;
     let text = fs::read_no_follow(list)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&text);

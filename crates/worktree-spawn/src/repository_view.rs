@@ -23,7 +23,7 @@ pub struct Worktree {
     pub branch: Option<String>,
     /// Whether this is the main checkout, which `git worktree add` did not make.
     pub is_main: bool,
-    /// Whether the worktree is no longer at its path.
+    /// Whether the worktree is no longer at its path. One in a closed directory is.
     pub is_lost: bool,
 }
 

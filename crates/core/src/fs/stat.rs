@@ -1,8 +1,21 @@
 //! What the system tells of a file without its content.
 
+use std::io;
 use std::path::Path;
 
 use rustix::fs::FileType;
+
+use crate::error::{At, Result};
+
+/// Whether something is at `path`, also behind links. Fails where nobody can tell: what is in a closed directory is not
+/// gone. Exit 4.
+pub fn is_there(path: &Path) -> Result<bool> {
+    match path.metadata() {
+        Ok(_) => Ok(true),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+        Err(e) => Err(e).at("look at", path),
+    }
+}
 
 /// What the system tells of a file without its content: a change of that changes this, but for a change
 /// within one tick of the file system's clock.

@@ -102,13 +102,15 @@ impl Git {
             return Err(tampered(format!("{} is a symbolic link, and no worktree", worktree.display()))
                 .hint("remove the link, and bring the worktree back to its place"));
         }
-        if worktree.symlink_metadata().is_err() {
+        if !fs::is_there(worktree)? {
             return Err(Failure::new(Exit::Failed, "lost", format!("{} is not there", worktree.display()))
                 .hint("if it was moved, run `git worktree repair` where it is now")
                 .hint("if it was deleted, `worktree-spawn remove --force NAME` forgets it, and its commits stay"));
         }
         let git_dir = recorded_dir(common_dir, worktree)?;
         git_dir.as_deref().map_or(Ok(()), require_plain)?;
+        // One that is closed does not lead elsewhere.
+        fs::is_there(&worktree.join(".git"))?;
         let own = private_dir(worktree);
         if own.is_none() || own != git_dir.as_ref().and_then(|dir| dir.canonicalize().ok()) {
             let dot_git = worktree.join(".git");

@@ -182,7 +182,9 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
             continue;
         }
         // An agent can take away git's record of a worktree in which another one works.
-        let is_there = || stored.record.path.is_dir().then(|| "its directory is still there".to_owned());
+        let path = &stored.record.path;
+        let is_there =
+            || (path.is_dir() || fs::is_there(path).is_err()).then(|| "its directory is still there".to_owned());
         let is_set_up = Lock::is_held(&stored.setup_lock())?.then(|| "its set-up still runs".to_owned());
         let others = is_set_up.or_else(|| belongs_to_others(&stored.record, &living, true)).or_else(is_there);
         let record = stored.record.clone();

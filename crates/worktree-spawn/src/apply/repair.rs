@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::git::Git;
 use shopfloor_core::known_dirs::note_worktree;
 use shopfloor_core::lock::Lock;
@@ -70,10 +71,10 @@ pub fn lacks_files(known: &KnownAgent) -> bool {
     if !known.is_managed || known.worktree.is_lost {
         return false;
     }
-    let is_there = |name: &str| known.worktree.path.join(name).exists();
+    let is_there = |name: &str| fs::is_there(&known.worktree.path.join(name)).unwrap_or(true);
     match known.agent.kind {
         AgentKind::Subtree => !is_there(MCP_FILE) && !is_there(OWN_MCP_FILE),
-        AgentKind::Worker => !known.seat_dir().join("settings.json").exists(),
+        AgentKind::Worker => matches!(fs::is_there(&known.seat_dir().join("settings.json")), Ok(false)),
         AgentKind::Root => false,
     }
 }

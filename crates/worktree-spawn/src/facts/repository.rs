@@ -164,7 +164,7 @@ fn linked(git_dir: &Path, listed: Option<&[ListedWorktree]>) -> Option<Worktree>
         let other = private_dir(&path).filter(|other| other != git_dir);
         other.is_some_and(|other| recorded_path(&other).ok().flatten().as_ref() == Some(&path))
     };
-    let is_lost = !path.join(".git").exists() || is_others();
+    let is_lost = matches!(fs::is_there(&path.join(".git")), Ok(false)) || is_others();
     Some(Worktree { path, git_dir: git_dir.to_path_buf(), branch, is_main: false, is_lost })
 }
 

@@ -5,6 +5,23 @@ use crate::support::sweep::rounds;
 use crate::support::world::{World, text, which, write};
 
 #[test]
+fn a_worktree_in_a_closed_directory_is_not_gone() {
+    let w = World::new();
+    let app = app(&w);
+    app.spawn(&["subtree", "feat", "--", "true"]).succeeds();
+    for closed in [".shopfloor/worktrees/feat", ".shopfloor/worktrees"] {
+        app.sh(&format!("chmod 000 {closed}")).exit(0);
+        app.run_bound("worktree-spawn", &["gc"]).exit(0).any_out().err_has("kept main.feat: cannot look at");
+        app.run_bound("worktree-spawn", &["list", "--status"]).exit(0).any_err().out_has("cannot look at");
+        for words in [&["remove", "main.feat"][..], &["remove", "--force", "main.feat"]] {
+            app.run_bound("worktree-spawn", words).exit(4).any_out().err_has("cannot look at");
+        }
+        app.sh(&format!("chmod 755 {closed}")).exit(0);
+        assert!(app.git(&["branch", "--list", "main.feat"]).contains("main.feat"));
+    }
+}
+
+#[test]
 fn gc_starts_as_many_processes_per_agent_for_many_agents_as_for_few() {
     let mut w = World::new();
     // What many users have in their configuration.
