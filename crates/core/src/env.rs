@@ -174,6 +174,11 @@ impl Env {
         self.xdg("XDG_STATE_HOME", ".local/state")
     }
 
+    /// Where temporary files go: `TMPDIR`, else `/tmp`.
+    pub fn temp_dir(&self) -> PathBuf {
+        self.var("TMPDIR").map_or(PathBuf::from("/tmp"), PathBuf::from)
+    }
+
     /// XDG Base Directory Specification: a relative value is ignored.
     fn xdg(&self, name: &str, below_home: &str) -> Option<PathBuf> {
         let named = self.var(name).map(PathBuf::from).filter(|p| p.is_absolute());

@@ -73,7 +73,11 @@ pub fn run(env: &Env, path: &Path, tools: &[&str], scratch: &Path, how: How) -> 
             .arg(path);
         let (limit, most) = PRE_REMOVE_LIMIT;
         let limit = if *tool == "sweatfile-apply" { TEARDOWN_LIMIT } else { limit };
-        let Some(output) = cmd.capture_within(fs::scratch(scratch)?, limit, most)? else {
+        // A dry run leaves no directory.
+        let aside = env.temp_dir().join(fs::unique_name());
+        let streams = fs::scratch(if how.is_dry { &aside } else { scratch })?;
+        fs::remove_empty_dir(&aside);
+        let Some(output) = cmd.capture_within(streams, limit, most)? else {
             report.refused.push(format!("{tool}: its pre-remove took longer than {} s", limit.as_secs()));
             continue;
         };

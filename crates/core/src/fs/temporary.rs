@@ -56,7 +56,7 @@ pub struct Temporary {
 impl Temporary {
     /// Writes it into `TMPDIR`.
     pub fn with(env: &Env, bytes: &[u8]) -> Result<Temporary> {
-        let dir = env.var("TMPDIR").map_or(PathBuf::from("/tmp"), PathBuf::from);
+        let dir = env.temp_dir();
         let temporary = Temporary { path: dir.join(unique_name()) };
         let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&temporary.path);
         file.and_then(|mut f| f.write_all(bytes)).at("write", &temporary.path)?;

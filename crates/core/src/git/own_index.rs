@@ -23,7 +23,7 @@ impl Git {
         if let Some(dir) = self.clones_stand_in() {
             return Ok(OwnIndex(dir.join(fs::unique_name())));
         }
-        let temporary = self.env().var("TMPDIR").map_or(PathBuf::from("/tmp"), PathBuf::from);
+        let temporary = self.env().temp_dir();
         let own = self.env().state_home().map(|state| state.join("git"));
         let own = own.filter(|dir| fs::create_private_dir(dir).is_ok() && fs::can_write(dir));
         Ok(OwnIndex(own.unwrap_or(temporary).join(fs::unique_name())))

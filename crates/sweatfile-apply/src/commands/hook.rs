@@ -13,7 +13,7 @@ use super::remove::held;
 use crate::applied::Record;
 use crate::apply::{background, teardown};
 use crate::env_file::{self, EnvFile, VarValue};
-use crate::facts::{self, CurrentEnvFile};
+use crate::facts::{self, CurrentEnvFile, LoadOptions};
 use crate::flags::LayerFlags;
 use crate::layout::TOOL;
 use crate::review;
@@ -39,9 +39,21 @@ fn after_creation(ui: &Ui, env: &Env, dirs: &LayerFlags, (git, repo): (Git, Repo
             ui.note(format!("worktrees that are gone and wait for their teardown: {count} (`sweatfile-apply sweep`)"))
         }
     }
+    let how = env.var("SHOPFLOOR_SETUP");
+    // `shopfloor new` sets worktrees up also where nobody has installed a hook, and there may be nothing to set up.
+    if how.is_some_and(|word| word == "always") && is_nothing(&worktree, dirs)? {
+        return Ok(None);
+    }
     // worktree-spawn, where an agent's program asked it for a worktree.
-    let no_setup = env.var("SHOPFLOOR_SETUP").is_some_and(|word| word == "held");
+    let no_setup = how.is_some_and(|word| word == "held");
     Ok(set_up(ui, &worktree, dirs, &ApplyOptions { no_setup, ..ApplyOptions::default() })?.conclude(ui).1)
+}
+
+/// Whether nobody has said anything about worktrees here.
+fn is_nothing(worktree: &OpenWorktree, dirs: &LayerFlags) -> Result<bool> {
+    let layers = facts::load_layers(&worktree.env, &worktree.repo, dirs, LoadOptions::default())?;
+    let list = worktree.repo.home.checkout.join(facts::INCLUDE_FILE);
+    Ok(layers.layers.iter().all(|layer| layer.text.is_none()) && list.symlink_metadata().is_err())
 }
 
 /// Runs the teardown, and keeps the variables. What fails is told, and waits for `sweep`.

@@ -18,3 +18,4 @@ pub use self::gather::{Facts, SetupRequest, read, read_caches};
 pub use self::layers::{Layers, LoadOptions, SETTINGS, load as load_layers, load_settings};
 pub use self::step_inputs::read as read_inputs;
 pub use self::unapproved_inputs::TrackedFile;
+pub use self::worktreeinclude::FILE as INCLUDE_FILE;

@@ -18,7 +18,7 @@ use crate::requests::runs_code;
 use crate::worktree::OpenWorktree;
 
 /// The file's name, at the top of the main checkout; it has gitignore syntax.
-const FILE: &str = ".worktreeinclude";
+pub const FILE: &str = ".worktreeinclude";
 
 /// The absent files that are asked for, each with its original. A link is made anew, with the same target.
 pub type IncludedFiles = BTreeMap<RelPath, (PathBuf, Content)>;

@@ -23,6 +23,7 @@ fn status_joins_what_five_tools_say_and_asks_each_once() {
     app.commit(".gitignore", ".env\nsweatfile\n");
     app.write(".env", "A=1\n");
     let child = w.at(app.shopfloor(&["new", "feat"]).exit(0).any_err().stdout.trim_end());
+    app.approved("setup = [\"true\", \"echo\"]\n");
     app.overlay(&["-q", "add", ".env"]).exit(0);
     app.overlay(&["-q", "attach", ".", child.path.to_str().unwrap()]).exit(0).any_out();
     child.commit("README.md", "one\n2\nthree\n");
@@ -302,7 +303,7 @@ fn new_sets_up_its_worktrees_whoever_runs_gits_hooks() {
     for (name, before) in [("x", "true"), ("y", "mkdir ~/hooks && git config --global core.hooksPath ~/hooks")] {
         app.sh(before).exit(0);
         let made = w.at(app.shopfloor(&["new", name]).exit(0).any_err().stdout.trim_end());
-        assert_eq!(made.read(".sweatshop-env"), "A='1'\n", "{before}");
+        assert_eq!(made.read(".sweatshop-env"), "A=1\n", "{before}");
     }
     // worktree-spawn makes what git would.
     let made = w.at(app.spawn(&["subtree", "z"]).exit(0).any_err().stdout.trim_end());
