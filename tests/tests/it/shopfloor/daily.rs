@@ -300,7 +300,7 @@ fn new_sets_up_its_worktrees_whoever_runs_gits_hooks() {
     let app = app(&w);
     app.approved("[env]\nA = \"1\"\n");
     // No hook at all, then hooks from a directory that other repositories share.
-    for (name, before) in [("x", "true"), ("y", "mkdir ~/hooks && git config --global core.hooksPath ~/hooks")] {
+    for (name, before) in [("x", "true"), ("y", "mkdir ~/hooks && git config core.hooksPath ~/hooks")] {
         app.sh(before).exit(0);
         let made = w.at(app.shopfloor(&["new", name]).exit(0).any_err().stdout.trim_end());
         assert_eq!(made.read(".sweatshop-env"), "A=1\n", "{before}");
