@@ -343,8 +343,7 @@ impl Git {
                 _ => Err(failed("check-ignore", &output)),
             }
         };
-        // If git refuses one path (in a submodule, for example), it does not answer for the others, so each is asked
-        // about alone.
+        // If git refuses one path, as in a submodule, it answers for none. Then each is asked about alone.
         ask(paths).or_else(|failure| {
             if failure.kind == "deadline" {
                 return Err(failure);
