@@ -42,6 +42,8 @@ pub fn for_worktree(env: &Env, own: &Path, all: &[PathBuf]) -> Env {
     };
     let leads_away = |path: &Path| path.is_absolute() && is_own(path).or_else(|| is_own(&real(path))) == Some(false);
     let mut vars = without_places(env.vars.clone(), &leads_away);
+    // It is about one worktree.
+    vars.remove(OsStr::new("SHOPFLOOR_SETUP"));
     let loaded = env.var("DIRENV_DIR").and_then(|dir| dir.as_bytes().strip_prefix(b"-"));
     if loaded.is_some_and(|dir| leads_away(Path::new(OsStr::from_bytes(dir)))) {
         let undone = undo_direnv(env, &Env { vars, ..env.clone() });

@@ -88,7 +88,8 @@ pub fn note_worktree(env: &Env, worktree: &Path, common_dir: &Path) -> Result<()
     noted.or_else(|failure| if failure.is_write_refused() { Ok(()) } else { Err(failure) })
 }
 
-/// Whether the repository of a worktree has one of this name on record, or is not there itself.
+/// Whether the repository of a worktree has one of this name on record, or its disk seems to be away: of its path there is
+/// only an empty directory, where a disk is mounted otherwise.
 fn may_come_back(worktree: &Path, common_dir: &Path) -> bool {
     let records = common_dir.join("worktrees");
     let has_its_name = |record: &OsString| {
@@ -96,5 +97,9 @@ fn may_come_back(worktree: &Path, common_dir: &Path) -> bool {
         let dot_git = Path::new(OsStr::from_bytes(says.trim_ascii_end()));
         dot_git.parent().is_some_and(|path| path.file_name() == worktree.file_name())
     };
-    !common_dir.join("HEAD").exists() || fs::list(&records).map_or(true, |names| names.iter().any(has_its_name))
+    if !common_dir.join("HEAD").exists() {
+        let there = common_dir.ancestors().find(|dir| fs::is_there(dir).unwrap_or(true));
+        return there.is_none_or(|dir| fs::list(dir).map_or(true, |names| names.is_empty()));
+    }
+    fs::list(&records).map_or(true, |names| names.iter().any(has_its_name))
 }

@@ -155,7 +155,10 @@ impl CommandLine for Cli {
             let is_text = name == "send" && names == 1 || TEXTS.contains(&word(at - 1));
             match word(at) {
                 "--help" | "-h" => after.insert(1, args[at].clone()),
-                option if is_common(option) && !is_text => before.extend_from_slice(&args[at..next]),
+                option if is_common(option) && !is_text => {
+                    let is_there = next == at + 1 && before.contains(&args[at]);
+                    before.extend(args[at..next].iter().filter(|_| !is_there).cloned());
+                }
                 _ => after.extend_from_slice(&args[at..next]),
             }
             at = next;

@@ -133,6 +133,24 @@ pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
     files.iter().filter(is_used).collect()
 }
 
+/// The files that values of variables name as paths, from the worktree: `sh $X` runs one, and programs obey `PYTHONPATH` or
+/// `BASH_ENV` that no command names.
+pub fn named_by<'v, 'p>(
+    variables: impl Iterator<Item = (&'v str, &'v str)>,
+    files: &'p [RelPath],
+) -> impl Iterator<Item = &'p RelPath> {
+    let is_of_paths = |name: &str| ["PATH", "DIR", "FILE", "BASH_ENV"].iter().any(|part| name.contains(part));
+    let paths = |(name, value): (&str, &str)| -> Vec<RelPath> {
+        let words = value.split(|c: char| c.is_whitespace() || ":'\"".contains(c));
+        let words = words.map(|word| word.trim_start_matches("{worktree}/").trim_start_matches("./"));
+        // A word alone is mostly no path, as in `NODE_ENV=test`.
+        let meant = words.filter(|word| word.contains(['/', '.']) || is_of_paths(name));
+        meant.filter_map(|word| RelPath::parse(word.trim_end_matches('/')).ok()).collect()
+    };
+    let named: BTreeSet<RelPath> = variables.flat_map(paths).collect();
+    files.iter().filter(move |file| named.iter().any(|path| path == *file || path.is_parent_of(file)))
+}
+
 /// The directories in which Python looks for modules before its own, if one of the commands runs it: the current one, also
 /// after `cd`, and that of a script. A module there takes the place of any other.
 fn directories_of_python(commands: &[String]) -> Option<BTreeSet<&str>> {

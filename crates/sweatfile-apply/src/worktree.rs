@@ -7,7 +7,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::Root;
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::lock::Lock;
-use shopfloor_core::sandbox::{Sandbox, SandboxSettings};
+use shopfloor_core::sandbox::Sandbox;
 
 use crate::layout;
 
@@ -34,9 +34,8 @@ impl OpenWorktree {
     }
 
     /// Whether an agent has worked here in a sandbox: then what it wrote runs nowhere else.
-    pub fn is_contained(&self) -> bool {
-        let sandbox = Sandbox::of(&self.env, &self.repo.common_dir, &self.path, SandboxSettings::default());
-        sandbox.is_ok_and(|sandbox| sandbox.is_made())
+    pub fn is_contained(&self) -> Result<bool> {
+        Sandbox::was_entered(&self.env, &self.repo.common_dir, &self.repo.git_dir)
     }
 
     /// Takes the lock that every command holds while it writes to this worktree.

@@ -18,7 +18,7 @@ use crate::task_queue::TaskQueue;
 use crate::worker::Worker;
 
 /// The version of the format.
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 
 /// How many backups are kept.
 const BACKUPS: usize = 5;

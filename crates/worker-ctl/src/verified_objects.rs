@@ -77,7 +77,9 @@ impl WorkRepo {
         let pack = dir.join("pack/pack");
         let cmd = self.cmd(&self.top)?.args(["pack-objects", "-q", "--no-reuse-object", "--window=0"]).arg(&pack);
         // git moves the pack there from its own directory of objects, which may be on another disk.
-        let cmd = cmd.var("GIT_OBJECT_DIRECTORY", dir).var("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.objects);
+        let others = format!("{}\n", self.objects.display());
+        fs::replace(&dir.join("info/alternates"), others.as_bytes(), Some(fs::PRIVATE))?;
+        let cmd = cmd.var("GIT_OBJECT_DIRECTORY", dir);
         let packed = cmd.input(ids.into_bytes()).capture()?;
         let index = format!("{}-{}.idx", pack.display(), packed.text());
         // It hashes them.
@@ -89,11 +91,6 @@ impl WorkRepo {
                 .because(std::io::Error::other(String::from_utf8_lossy(said).trim().to_owned()))
                 .hint(format!("look at them: `git -C {} fsck`", shell_word(&self.top))));
         }
-        fs::replace(
-            &dir.join("info/alternates"),
-            format!("{}\n", self.objects.display()).as_bytes(),
-            Some(fs::PRIVATE),
-        )?;
         let mut repo = self.clone();
         repo.objects.clone_from(dir);
         Ok((repo, copy))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs::Root;
+use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{Git, Home, Repo, no_worktree};
 use shopfloor_core::path::RelPath;
 
@@ -28,6 +28,11 @@ pub struct Worktree {
 }
 
 impl Worktree {
+    /// Whether its directory is there with files, and without a `.git`.
+    pub fn is_cut_off(&self) -> bool {
+        !self.path.join(".git").exists() && fs::list(&self.path).is_ok_and(|names| !names.is_empty())
+    }
+
     /// A git that works on what the repository has recorded of this worktree, because an agent may have rewritten the
     /// worktree's `.git` file and configuration (exit 4, kind `tampered`).
     pub fn git(&self, git: &Git, place: &Place) -> Result<Git> {

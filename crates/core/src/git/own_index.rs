@@ -118,7 +118,8 @@ impl<'a> FreshIndex<'a> {
 fn with_way_out(failure: Failure, worktree: &Path, left: &[u8]) -> Failure {
     let Some(path) = nul_fields(left).next().map(|path| Path::new(OsStr::from_bytes(path))) else { return failure };
     let file = worktree.join(path);
-    if fs::read_head(&file).is_err() {
+    let is_file = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    if is_file && std::fs::File::open(&file).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied) {
         return failure.hint(format!("make it readable: `chmod u+r {}`", shell_word(&file)));
     }
     // Some systems read such a name as `.git`.
@@ -126,7 +127,7 @@ fn with_way_out(failure: Failure, worktree: &Path, left: &[u8]) -> Failure {
         let name: String = name.to_string_lossy().to_lowercase().chars().filter(char::is_ascii).collect();
         matches!(name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']), ".git" | "git~1")
     };
-    let odd = path.ancestors().filter(|dir| dir.file_name().is_some_and(is_odd)).last().unwrap_or(path);
+    let Some(odd) = path.ancestors().filter(|dir| dir.file_name().is_some_and(is_odd)).last() else { return failure };
     let odd = worktree.join(odd);
     let away = shell_word(&odd.with_file_name("moved-away"));
     failure.hint(format!("give it a name that git takes: `mv {} {away}`", shell_word(&odd)))

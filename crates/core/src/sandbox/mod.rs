@@ -222,12 +222,14 @@ impl Sandbox {
                 .failure(format!("{} is no linked worktree, so it cannot be contained", worktree.display()))
                 .hint("give the agent a worktree of its own: `worktree-spawn subtree NAME`")
         })?;
-        let meta =
-            std::fs::metadata(&record).map_err(|e| Failure::failed("cannot read a worktree's record").because(e))?;
-        let born = meta.created().ok().map(|time| format!("{time:?}"));
-        let key = format!("{}\n{}\n{}\n{born:?}", common_dir.display(), record.display(), meta.ino());
-        let dir = boxes.join(&Digest::of(key.as_bytes()).to_string()[..32]);
+        let dir = boxes.join(name_of(&common_dir, &record)?);
         Ok(Sandbox { env: env.clone(), settings, dir, worktree, common_dir, record, files: Vec::new() })
+    }
+
+    /// Whether an agent has been in the sandbox of the worktree that has this private git directory, wherever it is now.
+    pub fn was_entered(env: &Env, common_dir: &Path, git_dir: &Path) -> Result<bool> {
+        let Some(boxes) = boxes(env).filter(|boxes| boxes.exists()) else { return Ok(false) };
+        Ok(boxes.join(name_of(&fs_real(common_dir)?, &fs_real(git_dir)?)?).join("worktree").exists())
     }
 
     /// The same with files of ours that the program reads, at the same path inside.
@@ -307,6 +309,14 @@ impl Sandbox {
         }
         Ok(())
     }
+}
+
+/// The name of the sandbox of a worktree with this record.
+fn name_of(common_dir: &Path, record: &Path) -> Result<String> {
+    let meta = std::fs::metadata(record).map_err(|e| Failure::failed("cannot read a worktree's record").because(e))?;
+    let born = meta.created().ok().map(|time| format!("{time:?}"));
+    let key = format!("{}\n{}\n{}\n{born:?}", common_dir.display(), record.display(), meta.ino());
+    Ok(Digest::of(key.as_bytes()).to_string()[..32].to_owned())
 }
 
 impl Sandbox {

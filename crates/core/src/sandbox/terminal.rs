@@ -70,11 +70,11 @@ pub(super) fn run(cmd: &Cmd) -> Result<Status> {
 }
 
 /// Whether the agent gets a pipe in the place of a stream: of a file it could ask for more rights than ours, through a directory
-/// it would reach everything, and a socket may be anybody's.
+/// it would reach everything, and a socket or a named pipe may be anybody's.
 fn needs_pipe(stream: &impl AsFd) -> bool {
     let file = stream.as_fd().try_clone_to_owned().map(File::from);
     let kind = file.and_then(|file| file.metadata()).map(|meta| meta.file_type());
-    kind.is_ok_and(|kind| !kind.is_fifo() && !kind.is_char_device())
+    kind.is_ok_and(|kind| !kind.is_char_device())
 }
 
 /// Passes on what comes, until one of the two ends.

@@ -1,7 +1,5 @@
 //! Lines of JSON: records, each of which occurs once.
 
-use std::collections::HashSet;
-
 use indexmap::IndexMap;
 
 use super::file_type::FileType;
@@ -11,7 +9,7 @@ use super::{json, lines, list, three_way};
 
 /// Records are matched by what identifies them, or else by all that they hold; what both sides changed is merged by key.
 /// Records that both sides have keep the overlay's order, and the workspace's additions follow. A record that one side
-/// removed is gone. Where both put others in place of one, the rule decides.
+/// removed is gone.
 pub fn merge(input: &MergeInput<'_>) -> MergedText {
     let texts = [input.base.unwrap_or_default(), input.overlay, input.workspace];
     let records =
@@ -23,13 +21,9 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
         let named = keys[at].iter().zip(records[at].iter().copied().zip(&trees[at]));
         named.map(|(key, record)| (key.as_str(), record)).collect::<IndexMap<&str, (&[u8], &Tree)>>()
     });
-    let [theirs, ours] = list::disputed(&keys[0], &keys[1], &keys[2]);
-    let told = keys[1].iter().enumerate().filter(|(_, key)| theirs.contains(key));
-    let told = told.map(|(at, _)| MergeConflict { place: format!("line {}", at + 1), kept: input.rule });
-    let (mut merged, mut conflicts) = (Vec::new(), told.collect::<Vec<_>>());
-    let lost = input.rule.pick(ours, theirs).into_iter().map(String::as_str).collect::<HashSet<_>>();
+    let (mut merged, mut conflicts) = (Vec::new(), Vec::new());
     let added = workspace.keys().filter(|key| !overlay.contains_key(*key));
-    for key in overlay.keys().chain(added).filter(|key| !lost.contains(**key)) {
+    for key in overlay.keys().chain(added) {
         let [before, theirs, ours] = [&base, &overlay, &workspace].map(|side| side.get(key).copied());
         let [b, o, x] = [before, theirs, ours].map(|record| record.map(|(_, tree)| tree));
         match (theirs, ours) {

@@ -29,7 +29,7 @@ pub fn identities<const N: usize>(lists: [&[Tree]; N]) -> Option<[Vec<String>; N
 }
 
 /// The same where no key tells all of them apart: each is known by the first of the keys that most of the lists have, as
-/// far as none has it twice, and one that no other list has by all that it holds.
+/// far as the first list has it and none has it twice, and any other by all that it holds: two that both came new are two.
 pub fn single_identities<const N: usize>(lists: [&[Tree]; N]) -> [Vec<String>; N] {
     let named = |item: &Tree| -> Vec<String> {
         let keys = IDENTITIES.split(' ');
@@ -39,7 +39,7 @@ pub fn single_identities<const N: usize>(lists: [&[Tree]; N]) -> [Vec<String>; N
     let counts = names.each_ref().map(|names| counted(names.iter().flatten()));
     let spread = |name: &String| {
         let found = counts.iter().filter_map(|counts| counts.get(name).copied()).collect::<Vec<usize>>();
-        if found.iter().all(|count| *count == 1) { found.len() } else { 0 }
+        if counts[0].contains_key(name) && found.iter().all(|count| *count == 1) { found.len() } else { 0 }
     };
     let known_by = |(item, names): (&Tree, &Vec<String>)| {
         let best = names.iter().map(|name| (spread(name), name)).rev().max_by_key(|(lists, _)| *lists);
@@ -167,20 +167,19 @@ fn are_entangled(base: &[String], [theirs, ours]: &[ListEdit<'_>; 2]) -> bool {
     (0..base.len()).any(|at| is_disputed(at) || is_split(at, theirs, ours) || is_split(at, ours, theirs))
 }
 
-/// The elements of a set that each side put in place of one of the base that neither has any more, where the other side
-/// put others.
+/// The elements of a set that each side put in place of one of the base that neither has any more, where the other
+/// side put another. What a side put beyond that is an addition.
 pub fn disputed<'l>(base: &[String], overlay: &'l [String], workspace: &'l [String]) -> [HashSet<&'l String>; 2] {
     let edits = [overlay, workspace].map(|side| ListEdit::of(base, side));
     let [old, theirs, ours] = [base, overlay, workspace].map(HashSet::<&String>::from_iter);
-    let new = |edit: &ListEdit<'l>, at: usize, other: &HashSet<&String>| -> Vec<&'l String> {
-        let put = edit.instead.get(&at).copied().unwrap_or_default();
-        put.iter().filter(|item| !old.contains(item) && !other.contains(item)).collect()
+    let new = |edit: &ListEdit<'l>, at: usize, other: &HashSet<&String>| -> Option<&'l String> {
+        edit.instead.get(&at)?.first().filter(|item| !old.contains(item) && !other.contains(item))
     };
     let mut disputed: [HashSet<&'l String>; 2] = [HashSet::new(), HashSet::new()];
     for at in (0..base.len()).filter(|at| !theirs.contains(&base[*at]) && !ours.contains(&base[*at])) {
-        let put = [new(&edits[0], at, &ours), new(&edits[1], at, &theirs)];
-        if put.iter().all(|put| !put.is_empty()) {
-            disputed.iter_mut().zip(put).for_each(|(all, put)| all.extend(put));
+        if let (Some(theirs), Some(ours)) = (new(&edits[0], at, &ours), new(&edits[1], at, &theirs)) {
+            disputed[0].insert(theirs);
+            disputed[1].insert(ours);
         }
     }
     disputed

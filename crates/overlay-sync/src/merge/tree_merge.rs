@@ -126,11 +126,13 @@ impl Merger {
         let ids = list::identities(lists);
         let is_set = ids.is_some() || !list::is_sequence(path, &lists) && lists.iter().all(|l| list::are_distinct(l));
         let by_each = || if is_set { list::single_identities(lists) } else { lists.map(list::spelled) };
+        // Records that have names of their own are no versions of one.
+        let is_open = is_set && ids.is_none();
         let keys = ids.unwrap_or_else(by_each);
         let [base, o, x] =
             [0, 1, 2].map(|at| Members::from_iter(keys[at].iter().cloned().zip(lists[at].iter().cloned())));
         let mut left = self.members(path, Some(&Tree::Object(base)), &o, &x);
-        if is_set {
+        if is_open {
             let [theirs, ours] = list::disputed(&keys[0], &keys[1], &keys[2]);
             if !theirs.is_empty() {
                 self.conflict(path, self.rule);

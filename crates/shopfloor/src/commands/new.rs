@@ -218,7 +218,7 @@ fn from_forge(
 fn for_worktree(env: &Env, args: &Args) -> Env {
     let mut env = env.clone();
     let how = if args.is_untrusted && !args.setup { "held" } else { "always" };
-    env.vars.insert("SHOPFLOOR_SETUP".into(), how.into());
+    env.vars.entry("SHOPFLOOR_SETUP".into()).or_insert_with(|| how.into());
     env
 }
 

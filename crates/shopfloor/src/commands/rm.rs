@@ -122,9 +122,7 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let rows = rows(&overview::counted_places(&env.at(&main)?)?);
     // All are looked at before the first is removed.
     let chosen = args.names.iter().map(|name| require(&rows, name)).collect::<Result<Vec<_>>>()?;
-    if let Some(exit) = look_at(ui, env, &main, (common, args), &chosen)? {
-        return Ok(exit);
-    }
+    look_at(ui, env, &main, args, &chosen)?;
     require_reaping(ui, env, if args.reap && !common.dry_run { &chosen } else { &[] }, args.yes)?;
     // The shell function leaves a directory that is gone; without it, a shell would be left in one.
     let can_leave = env.var(FUNCTION).is_some();
@@ -185,18 +183,16 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     Ok(if exit.code() == 0 { removed } else { exit })
 }
 
-/// Refuses what would be lost. A worktree that a person made becomes an agent first, if they agreed: then the rest is done here,
-/// and this is its exit code.
-fn look_at(ui: &Ui, env: &Env, main: &Path, (common, args): (&Common, &Args), chosen: &[&Row]) -> Result<Option<Exit>> {
+/// Refuses what would be lost, and a worktree that a person made: with an agent's its branch goes, too, and that one is theirs.
+fn look_at(ui: &Ui, env: &Env, main: &Path, args: &Args, chosen: &[&Row]) -> Result<()> {
     chosen.iter().try_for_each(|row| refuse(row, args.force))?;
     chosen.iter().filter(|_| !args.force).try_for_each(|row| refuse_unlanded(&env.at(main)?, row))?;
-    let Some(plain) = chosen.iter().find(|row| row.kind == "root" && row.worker.is_none()) else { return Ok(None) };
-    if common.dry_run && args.yes {
-        ui.line(format!("would make an agent of {}", printable(&plain.worktree)));
-        return Ok(Some(Exit::Done));
+    match chosen.iter().find(|row| row.kind == "root" && row.worker.is_none()) {
+        Some(plain) => worker(ui, env, plain, false).map(drop).map_err(|failure| {
+            failure.hint(format!("without an agent: `git worktree remove {}`", shell_word(Path::new(&plain.worktree))))
+        }),
+        None => Ok(()),
     }
-    worker(ui, env, plain, args.yes)?;
-    remove(ui, env, common, args).map(Some)
 }
 
 fn runs_in(row: &Row, main: &Path) -> Failure {
@@ -254,6 +250,14 @@ fn refuse_unlanded(env: &Env, row: &Row) -> Result<()> {
     }
     // As other commits it has landed, too: of a worker the count says so, and of others that its branch would go.
     if row.worker.is_none() {
+        // So has what another branch has, as the one from which it was made.
+        let Repository { git, main, .. } = repository::find(env)?;
+        let others = format!("--exclude={}", row.branch.as_deref().unwrap_or_default());
+        let own = ["rev-list", "-n1", row.branch.as_deref().unwrap_or("HEAD"), "--not", &others, "--branches", "--"];
+        let own = git.cmd_alone(&main).args(own).capture()?;
+        if own.status.success() && own.stdout.is_empty() {
+            return Ok(());
+        }
         let would = ask(env, &["worktree-spawn", "-n", "remove", &row.id])?;
         if would.status.code() != 0 || would.records.iter().any(|record| record["deleted_branch"].is_string()) {
             return Ok(());

@@ -12,6 +12,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::proc::processes::Process;
 use shopfloor_core::proc::{self, processes};
 use shopfloor_core::text::{printable, shell_word};
 
@@ -72,15 +73,20 @@ pub fn start(worktree: &OpenWorktree, step: &PlannedStep, vars: &BTreeMap<String
 }
 
 /// Ends what is left of a step whose process, or whose set-up, was killed: it must not run beside the next one. Without a key,
-/// what is left of a list.
+/// what is left of a list, which no variable tells from what an earlier one started for good: of that only what works in the
+/// worktree.
 pub fn end_orphans(worktree: &OpenWorktree, key: Option<&str>) {
     let all = processes::list(&worktree.env);
     let ours = processes::ours(&all);
-    let is_its = |pid: &i32| {
-        let step = || processes::variable(*pid, STEP);
-        !ours.contains(pid) && is_own(worktree, *pid) && step().as_deref() == key.map(str::as_bytes)
+    let is_its = |process: &Process| {
+        let step = || processes::variable(process.pid, STEP);
+        !ours.contains(&process.pid) && is_own(worktree, process.pid) && step().as_deref() == key.map(str::as_bytes)
     };
-    let its = all.iter().filter(|(pid, _)| is_its(pid)).map(|(_, (_, process))| *process).collect();
+    let mut its = match key {
+        Some(_) => all.values().map(|(_, process)| *process).collect(),
+        None => processes::working_in(&worktree.env, &worktree.path),
+    };
+    its.retain(is_its);
     processes::reap_these(&worktree.env, its, |_| true);
 }
 
@@ -136,7 +142,7 @@ pub fn end_all(worktree: &OpenWorktree, is_meant: impl Fn(i32) -> bool) -> Resul
         taken.map_err(|failure| if failure.exit == Exit::Busy { still_runs(worktree) } else { failure })?;
     }
     let record = Record::load(worktree)?;
-    if record.is_begun {
+    if record.is_begun && record.is_listed {
         end_orphans(worktree, None);
     }
     for (key, run) in record.steps {

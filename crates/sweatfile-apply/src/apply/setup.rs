@@ -64,7 +64,7 @@ pub fn setup(
     if !has_list {
         return run_steps(ui, worktree, plan, (&record, &is_done), report);
     }
-    if record.is_begun {
+    if record.is_begun && record.is_listed {
         background::end_orphans(worktree, None);
     }
     // From here on setup counts as unfinished, whatever ran before, so that a failed run starts again.

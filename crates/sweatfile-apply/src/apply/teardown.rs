@@ -110,8 +110,13 @@ pub fn of_worktree(
     let is_it = |stored: &Stored| stored.record.git_dir == worktree.repo.git_dir && stored.record.is_living();
     let find = || -> Result<Option<Stored>> { Ok(teardowns.load(common_dir)?.into_iter().find(is_it)) };
     let Some(known) = find()? else { return Ok(done) };
-    let is_contained = worktree.is_contained();
-    let held = if is_contained { Vec::new() } else { held(&known.record.steps)? };
+    if worktree.is_contained()? {
+        // What it wrote may be what the commands find, whatever they name. When the worktree is gone, nothing of it is.
+        let why = "its agent worked in a sandbox, so it waits until the worktree is gone: `sweatfile-apply sweep`";
+        done.left.extend(known.record.steps.iter().map(|step| format!("{} ({why})", printable(&step.command))));
+        return Ok(done);
+    }
+    let held = held(&known.record.steps)?;
     let _lock = if ui.is_dry() { None } else { Some(teardowns.lock(common_dir)?) };
     if let Some(mut stored) = find()? {
         if !ui.is_dry() && Lock::is_held(&stored.setup_lock())? {
@@ -119,10 +124,7 @@ pub fn of_worktree(
         }
         // An agent can write it.
         let repo = &worktree.repo;
-        let odd = match is_contained {
-            true => Vec::new(),
-            false => worktree.git.own_programs(&repo.common_dir, &repo.git_dir)?,
-        };
+        let odd = worktree.git.own_programs(&repo.common_dir, &repo.git_dir)?;
         let others = match (held.first(), odd.first()) {
             (Some(file), _) => Some(format!("nobody has approved {file}, which it uses")),
             (None, Some((key, _))) => Some(format!("config.worktree sets {key}, which git there would obey")),
@@ -130,17 +132,8 @@ pub fn of_worktree(
                 belongs_to_others(&stored.record, &Living::read(worktree, &teardowns, Some(&stored.record))?, false)
             }
         };
-        if is_contained {
-            // Nothing that the agent wrote in its sandbox runs outside of it.
-            let record = stored.record.clone();
-            in_empty_dir(ui, &teardowns, &record, |dir| {
-                let how = How { dir, is_contained, others, strict, again: false };
-                run(ui, worktree, &mut stored, how, &mut done)
-            })?;
-        } else {
-            let how = How { dir: &worktree.path, is_contained, others, strict, again: false };
-            run(ui, worktree, &mut stored, how, &mut done)?;
-        }
+        let how = How { dir: &worktree.path, others, strict, again: false };
+        run(ui, worktree, &mut stored, how, &mut done)?;
     }
     // If the worktree stays after all, its set-up runs again.
     if !ui.is_dry() && !done.ran.is_empty() && worktree.path.is_dir() {
@@ -187,33 +180,22 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
             || (path.is_dir() || fs::is_there(path).is_err()).then(|| "its directory is still there".to_owned());
         let is_set_up = Lock::is_held(&stored.setup_lock())?.then(|| "its set-up still runs".to_owned());
         let others = is_set_up.or_else(|| belongs_to_others(&stored.record, &living, true)).or_else(is_there);
-        let record = stored.record.clone();
-        in_empty_dir(ui, &teardowns, &record, |dir| {
-            let how = How { dir, is_contained: false, others, strict, again };
-            run(ui, worktree, &mut stored, how, &mut done)
-        })?;
+        let place = teardowns.dir.join("in").join(stored.record.dir_id.replace('@', "-"));
+        // By its name go programs such as docker compose.
+        let dir = place.join(stored.record.path.file_name().unwrap_or_default());
+        if !ui.is_dry() {
+            fs::create_private_dir(&dir)?;
+        }
+        let ran = run(ui, worktree, &mut stored, How { dir: &dir, others, strict, again }, &mut done);
+        if !ui.is_dry() {
+            fs::remove_tree(&place)?;
+        }
+        ran?;
         if strict && !done.failed.is_empty() {
             break;
         }
     }
     Ok(done)
-}
-
-/// Calls `work` with an empty directory that has the name of the record's worktree, by which programs such as docker compose go.
-fn in_empty_dir(
-    ui: &Ui,
-    teardowns: &Teardowns,
-    record: &TeardownRecord,
-    work: impl FnOnce(&Path) -> Result<()>,
-) -> Result<()> {
-    let place = teardowns.dir.join("in").join(record.dir_id.replace('@', "-"));
-    let dir = place.join(record.path.file_name().unwrap_or_default());
-    if !ui.is_dry() {
-        fs::create_private_dir(&dir)?;
-    }
-    let done = work(&dir);
-    fs::remove_tree(&place)?;
-    done
 }
 
 /// How many worktrees that are gone wait for their teardown.
@@ -280,8 +262,6 @@ fn belongs_to_others(record: &TeardownRecord, living: &Living, is_gone: bool) ->
 /// How recorded commands are run.
 struct How<'d> {
     dir: &'d Path,
-    /// Whether an agent has worked in the worktree in a sandbox, so that no command may use its files.
-    is_contained: bool,
     /// Why none is run, if what they take down belongs to others.
     others: Option<String>,
     /// Whether the first one that fails is the last.
@@ -291,7 +271,7 @@ struct How<'d> {
 }
 
 fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done: &mut TornDown) -> Result<()> {
-    let How { dir, is_contained, others, strict, again } = how;
+    let How { dir, others, strict, again } = how;
     let approvals = Approvals::load(&worktree.env)?;
     let is_approved = |step: &Step| -> Result<bool> {
         let Some(digest) = &step.sweatfile else { return Ok(true) };
@@ -308,9 +288,6 @@ fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done
             (Some(others), _) => Some(others.clone()),
             (None, true) => Some("it was begun and cut off; `sweatfile-apply sweep --again` runs it once more".into()),
             (None, false) if !is_approved(&step)? => Some("its sweatfile is not approved any more".into()),
-            (None, false) if is_contained && uses(&stored.record, &step.command, &name) => {
-                Some("it uses files of an agent that worked in a sandbox".into())
-            }
             (None, false) => None,
         };
         if let Some(why) = waits_for {
@@ -326,8 +303,7 @@ fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done
         stored.record.steps[at].is_begun = true;
         stored.save()?;
         ui.note(&line);
-        let path = if is_contained { dir } else { &stored.record.path };
-        let failed = run_step(&env, worktree, &stored.record, (&step.command, dir, path))?;
+        let failed = run_step(&env, worktree, &stored.record, (&step.command, dir))?;
         match failed {
             None => {
                 stored.record.steps.remove(at);
@@ -347,18 +323,12 @@ fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done
     Ok(())
 }
 
-/// Whether a command names this path, or a recorded variable that does.
-fn uses(record: &TeardownRecord, command: &str, path: &str) -> bool {
-    let is_named = |(key, value): (&String, &String)| value.contains(path) && command.contains(key.as_str());
-    command.contains(path) || record.env.iter().any(is_named)
-}
-
 /// Runs a command, and returns in words how it failed, if it did.
 fn run_step(
     env: &Env,
     worktree: &OpenWorktree,
     record: &TeardownRecord,
-    (command, dir, path): (&str, &Path, &Path),
+    (command, dir): (&str, &Path),
 ) -> Result<Option<String>> {
     // Else a command in an empty directory finds what is around it, or what the caller works on.
     let mut cmd = proc::shell(env, command)?.dir(dir).without_vars(LOCAL_VARS).without_vars(&COMPOSE).within(LIMIT);
@@ -366,7 +336,7 @@ fn run_step(
     for (key, value) in &record.env {
         cmd = cmd.var(key, value);
     }
-    let cmd = cmd.var(WORKTREE, path).var(REPO_ROOT, &worktree.repo.home.checkout);
+    let cmd = cmd.var(WORKTREE, &record.path).var(REPO_ROOT, &worktree.repo.home.checkout);
     Ok(match cmd.capture() {
         Ok(ended) if ended.status.success() => None,
         Ok(ended) => {

@@ -7,6 +7,7 @@ use serde_json::json;
 use shopfloor_core::args::flag_duration;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::lock::Lock;
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -15,13 +16,13 @@ use crate::applied::{Record, StepRun};
 use crate::apply::background::{self, Task};
 use crate::failure;
 use crate::layout;
-use crate::setup_step::STEP;
+use crate::setup_step::{STEP, WORKTREE};
 use crate::worktree::OpenWorktree;
 
 /// How often it looks.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Wait until no step of set-up runs in the background
+/// Wait until no set-up runs, nor a step of it in the background
 ///
 /// Exits with 0 if none runs and none failed, with 4 if one failed or was cut off, and with 124 if one still runs at the
 /// time-out.
@@ -42,7 +43,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         record.steps.retain(|key, _| env.var(STEP).is_none_or(|own| own != key.as_str()));
         Ok(record)
     };
-    let (steps, running) = loop {
+    // What the set-up itself runs does not wait for it.
+    let is_inside = env.var(WORKTREE) == Some(worktree.path.as_os_str());
+    let set_up = || Ok::<_, Failure>(!is_inside && Lock::is_held(&layout::setup_lock(&worktree.repo))?);
+    let (steps, running, is_set_up) = loop {
         // In this order: a step that ends meanwhile is seen as ended.
         let known = load()?;
         let mut running = Vec::new();
@@ -51,13 +55,14 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
                 running.push(key.clone());
             }
         }
-        if running.is_empty() || limit.is_some_and(|limit| begin.elapsed() >= limit) {
-            break (load()?.steps, running);
+        let is_set_up = set_up()?;
+        if running.is_empty() && !is_set_up || limit.is_some_and(|limit| begin.elapsed() >= limit) {
+            break (load()?.steps, running, is_set_up);
         }
         if !is_told {
             is_told = true;
-            let names: Vec<&str> = running.iter().filter_map(|key| Some(known.steps.get(key)?.name.as_str())).collect();
-            ui.note(format!("waiting for the set-up: {}", names.join(", ")));
+            let names = running.iter().filter_map(|key| Some(format!(": {}", known.steps.get(key)?.name)));
+            ui.note(format!("waiting for the set-up{}", names.collect::<String>()));
         }
         proc::check_interrupt()?;
         thread::sleep(TICK);
@@ -86,7 +91,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             ui.line(format!("running {}", printable(&run.name)));
         }
     }
-    if !running.is_empty() {
+    if !running.is_empty() || is_set_up {
         let timeout = args.timeout.as_deref().unwrap_or_default();
         return Err(failure::TIMEOUT.failure(format!("a step of set-up still runs after {timeout}")));
     }

@@ -131,7 +131,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     let is_due = |step: &&SetupStep| setup == SetupRequest::Again || facts.why_due(merged, step).is_some();
     let due: Vec<SetupStep> = merged.setup.iter().filter(is_due).cloned().collect();
     if !due.is_empty() {
-        facts.is_contained = worktree.is_contained();
+        facts.is_contained = worktree.is_contained()?;
         let due = MergedLayers { setup: due, ..merged.clone() };
         facts.tracked = unapproved_inputs::read(worktree, &due, &facts.current)?;
     }

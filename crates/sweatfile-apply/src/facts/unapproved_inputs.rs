@@ -194,8 +194,10 @@ fn users<'p>(
         merged.setup.iter().filter(|step| step.is_area == is_area).map(|step| step.run.clone()).collect()
     };
     let (area, repo) = (of(true), of(false));
-    let mut users: BTreeMap<_, _> =
-        setup_inputs::used(&repo, listed).into_iter().map(|path| (path, LayerName::Repo)).collect();
+    let variables = merged.env.iter().map(|(name, value)| (name.as_str(), value.text.as_str()));
+    let named = setup_inputs::named_by(variables, listed);
+    let of_repo = setup_inputs::used(&repo, listed).into_iter().chain(named);
+    let mut users: BTreeMap<_, _> = of_repo.map(|path| (path, LayerName::Repo)).collect();
     if area.is_empty() {
         return users;
     }

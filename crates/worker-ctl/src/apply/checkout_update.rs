@@ -14,6 +14,8 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::{printable, shell_word};
 
+use crate::failure;
+
 /// The files that a step from one commit to another changes, as entries of an index before and after it.
 #[derive(Default)]
 pub struct ChangedFiles {
@@ -136,6 +138,12 @@ impl ChangedFiles {
         present: &HashSet<Vec<u8>>,
         (checkout, old): (Cmd, &str),
     ) -> Result<()> {
+        // git would not write the index, and half of it is worse than nothing.
+        if private_dir(at).is_some_and(|git_dir| git_dir.join("index.lock").exists()) {
+            return Err(failure::BUSY
+                .failure(format!("another git works in {}, and a landing there is not put back yet", at.display()))
+                .hint("wait for it, or remove `index.lock` if it was killed; then `worker-ctl patrol` puts it back"));
+        }
         let (others, now) = (ChangedFiles::others(git, at, &self.after)?, self.present(root)?);
         let is_written = |path: &Vec<u8>| {
             now.contains(path)

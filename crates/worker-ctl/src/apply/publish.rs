@@ -124,8 +124,14 @@ pub fn publish(repo: &WorkRepo, source: &Path, plan: &Accept, new: &str) -> Resu
     let published = checked.and_then(|()| advance(repo, source, &plan.base, new));
     // If this fails, the ref only keeps a commit alive.
     repo.run(source, &["update-ref", "--no-deref", "-d", &name])?;
-    if !matches!(published, Ok(true)) {
-        drop_journal(repo, &plan.name)?;
+    if matches!(published, Ok(true)) {
+        return published;
+    }
+    // What could not be put back yet is put back by a later command.
+    let journal = read_journal(&repo.root, &plan.name)?;
+    match journal.map_or(Ok(()), |journal| put_back_killed(repo, source, &journal)) {
+        Ok(()) => drop_journal(repo, &plan.name)?,
+        Err(failure) => return published.and(Err(failure)),
     }
     published
 }
@@ -333,6 +339,11 @@ fn put_back_killed(repo: &WorkRepo, source: &Path, journal: &Journal) -> Result<
     if !files.is_begun(&git, &at, &root)? {
         return Ok(());
     }
+    // That git may have gone on meanwhile, and then the index is its or a person's.
+    let staged = ["diff-index", "--cached", "--quiet", "--ignore-submodules", old];
+    if !git.cmd_alone(&at).args(staged).capture()?.status.success() {
+        return Ok(());
+    }
     // With a new file in its way git would have written nothing.
     let present = files.before.keys().cloned().collect();
     files.put_back(&git, (&at, &root), &present, (typed(repo, source, (&git, &at, is_linked))?, old))
@@ -372,15 +383,20 @@ pub fn list_journals(root: &Path) -> Result<Vec<String>> {
     Ok(names.iter().filter_map(|name| name.to_str()?.strip_suffix(".json").map(str::to_owned)).collect())
 }
 
+fn read_journal(root: &Path, worker: &str) -> Result<Option<Journal>> {
+    let path = layout::journal(root, worker);
+    let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(None) };
+    serde_json::from_slice(&bytes).map(Some).map_err(|e| {
+        Failure::failed(format!("{} cannot be read", path.display()))
+            .because(e)
+            .hint("move it away, and see in the source's log whether the work was accepted")
+    })
+}
+
 /// Reads the journal of an accept that was killed. If the source has the commit, returns it, so that the caller can finish
 /// the accept. Otherwise drops the journal.
 pub fn find_landed(repo: &WorkRepo, source: &Path, worker: &str) -> Result<Option<Journal>> {
-    let Some(bytes) = fs::read_no_follow(&layout::journal(&repo.root, worker))? else { return Ok(None) };
-    let journal: Journal = serde_json::from_slice(&bytes).map_err(|e| {
-        Failure::failed(format!("{} cannot be read", layout::journal(&repo.root, worker).display()))
-            .because(e)
-            .hint("move it away, and see in the source's log whether the work was accepted")
-    })?;
+    let Some(journal) = read_journal(&repo.root, worker)? else { return Ok(None) };
     let branch = format!("refs/heads/{}", repo.branch);
     require_source(source)?;
     require_plain_refs(repo, source, worker)?;

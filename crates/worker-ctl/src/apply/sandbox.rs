@@ -12,13 +12,14 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::proc;
 use shopfloor_core::sandbox::{self, Imported, Sandbox};
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::transition;
 use crate::apply::worktree_spawn::{self, ParentReport};
 use crate::context::Context;
 use crate::facts::sandboxes::find;
 pub use crate::facts::sandboxes::{is_wanted, of};
+use crate::facts::setup_steps;
 use crate::failure;
 use crate::hook_report::Payload;
 use crate::layout;
@@ -45,6 +46,14 @@ pub struct HookReport {
 pub fn require(ctx: &Context<'_>, worker: &Worker) -> Result<Sandbox> {
     sandbox::require_available(ctx.env)?;
     let (sandbox, repo) = (find(ctx, worker)?, ctx.of(worker)?.repo);
+    // A set-up that still runs would run what the agent writes, outside.
+    if !sandbox.is_made()
+        && let Some(step) = setup_steps::running(ctx, worker)?
+    {
+        return Err(failure::BUSY
+            .failure(format!("`{}` of the set-up of {} still runs", printable(&step), worker.name))
+            .hint(format!("run `sweatfile-apply -C {} wait` first", shell_word(worker.tree()))));
+    }
     let base = repo.require_base().ok().map(|commit| (repo.branch.clone(), commit));
     sandbox.make(base)?;
     Ok(sandbox)

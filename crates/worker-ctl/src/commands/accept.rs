@@ -144,17 +144,17 @@ fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Optio
 /// The front door promises more than a tool that scripts run: it asks about work that nobody has reviewed. Returns the commit
 /// about which a person was asked.
 pub fn see_unreviewed(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Option<String>> {
+    let is_seen = worker.task != Task::NeedsReview || worker.work.reviewed_patch.is_some();
+    let (name, target) = (&worker.name, worker.target().unwrap_or(ctx.root.config.text("branch")));
+    // Also on a terminal: agents work in one.
+    if !is_seen && !args.force && !ctx.is_dry {
+        refuse_agent(ctx, name, target)?;
+    }
     if !ctx.env.is_behind_front || args.force {
         return Ok(None);
     }
     refuse_unseen(worker)?;
-    let is_seen = worker.task != Task::NeedsReview || worker.work.reviewed_patch.is_some();
-    if is_seen || ctx.is_dry {
-        return Ok(None);
-    }
-    let (name, target) = (&worker.name, worker.target().unwrap_or(ctx.root.config.text("branch")));
-    if !ctx.ui.can_ask() {
-        refuse_agent(ctx, name, target)?;
+    if is_seen || ctx.is_dry || !ctx.ui.can_ask() {
         return Ok(None);
     }
     let question = format!("Nobody has reviewed the work of {name}. Land it on {target} all the same?");

@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 /// What `init` and the other commands put into a root. Anything else is somebody's.
-const OURS: &str = ".git .worktrees accept agents clashes.json comments config.toml git hooks hosts locks logs owner.json prompts state.json \
+const OURS: &str = ".git .worktrees accept agents clashes.json comments config.toml git hooks hosts locks logs owner.json prompts requests.json state.json \
     state.json.next tmp tmux.conf tmux.sock trash";
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {

@@ -49,12 +49,12 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let plan = workers.iter().map(check).collect::<Result<Vec<String>>>()?;
     if ctx.is_dry {
         for (worker, line) in workers.iter().zip(plan) {
-            commands::show(ctx.ui, commands::kept_answer(&worker.name, &[]), &[line]);
             if !removal::stays(worker, args.worktree) {
                 let asked = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS, args.force)?;
                 asked.require(worker.tree(), args.force)?;
                 asked.notes.iter().for_each(|note| ctx.ui.note(note));
             }
+            commands::show(ctx.ui, commands::kept_answer(&worker.name, &[]), &[line]);
         }
         return Ok(Exit::Done);
     }

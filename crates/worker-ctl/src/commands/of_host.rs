@@ -4,7 +4,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 
 use crate::apply::host_work::{self, name_of, ssh_to};
 use crate::apply::land::{self, Landed};
-use crate::apply::{check, landing_lfs, publish};
+use crate::apply::{check, land_on_parent, landing_lfs, publish};
 use crate::commands::on_host::Line;
 use crate::commands::{self, accept, review};
 use crate::context::Context;
@@ -46,7 +46,10 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
         let shown = worker.work.shown_sha.as_ref().and_then(|shown| Some((commands::fork(ctx, shown).ok()?, shown)));
         let shown = shown.as_ref().map(|(from, shown)| (from.as_str(), shown.as_str()));
         let summary = summary(ctx, &worker, &from, &sha, shown)?;
-        if !ctx.is_dry {
+        let agent = land_on_parent::other_agent(ctx, &ctx.repo.branch)?;
+        if agent.is_some() {
+            ctx.ui.note("an agent looks at it, so it does not count as reviewed");
+        } else if !ctx.is_dry {
             host_work::pin(ctx, host, name, SeenWork { sha: sha.clone(), patch: ctx.repo.work_digest(&sha)? })?;
         }
         review::Reviewed { worker, from, sha, summary, comments: Some(said["comments"].clone()) }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{OPERATION_HEADS, commits_to_pick, named_commits, recorded_dir};
+use shopfloor_core::git::{Git, OPERATION_HEADS, commits_to_pick, named_commits, recorded_dir};
 use shopfloor_core::text::shell_word;
 
 use crate::work_repo::{MergeResult, WorkRepo};
@@ -72,9 +72,10 @@ impl Losses {
             losses.files = repo.dirty(tree)?;
             losses.nested = repo.nested(tree, &losses.files)?;
             losses.files.retain(|path| !path.ends_with('/'));
-            let git = repo.git_for(tree)?;
-            losses.ignored =
-                git.unreadable(tree)?.map_or_else(|| git.ignored_losses(&repo.common, tree), |why| Ok(Some(why)))?;
+            losses.ignored = match Git::unreadable(tree) {
+                None => repo.git_for(tree)?.ignored_losses(&repo.common, tree)?,
+                closed => closed,
+            };
             losses.has_modules = !repo.inner(tree)?.is_empty() || losses.ignored.is_some();
         }
         losses.has_modules |= recorded_dir(&repo.common, tree)?.is_some_and(|dir| dir.join("modules").is_dir());

@@ -251,6 +251,9 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let is_agents = is_agents && !has_landed(context, &start.sha).unwrap_or(false);
     let is_held = is_agents || set_up("held");
     let mut file = hook.as_path();
+    if set_up("always") {
+        env.vars.insert("SHOPFLOOR_SETUP".into(), "always".into());
+    }
     if is_held {
         file = Path::new("/dev/null");
         // Other programs look for theirs in the worktree: husky, lefthook, whatever a person's own hook calls.

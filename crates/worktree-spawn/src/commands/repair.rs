@@ -41,7 +41,7 @@ pub enum RepairSubject {
 /// What is wrong with a worktree that was not found, and how to mend it.
 pub fn lost_and_fix(worktree: &Worktree) -> (String, String) {
     let path = worktree.path.display();
-    if worktree.path.is_dir() && !worktree.path.join(".git").exists() {
+    if worktree.is_cut_off() {
         let dot_git = shell_word(&worktree.path.join(".git"));
         let line = shell_word(Path::new(&format!("gitdir: {}", worktree.git_dir.display())));
         let fix = format!("if the directory is that worktree: `rm -f {dot_git} && echo {line} > {dot_git}`");

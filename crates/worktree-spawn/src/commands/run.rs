@@ -139,11 +139,22 @@ fn command(env: &Env, program: &Path, args: &[OsString], known: &KnownAgent) -> 
     variables(known).into_iter().fold(cmd, |cmd, (name, value)| cmd.var(name, value))
 }
 
+/// How long its set-up may take before.
+const SET_UP: &str = "10m";
+
 /// The sandbox of the agent's worktree, made if it was not there.
 fn contained(env: &Env, place: &Place, known: &KnownAgent) -> Result<Sandbox> {
     sandbox::require_available(env)?;
     let settings = SandboxSettings::of_user(env)?;
     let sandbox = Sandbox::of(env, &place.common_dir, &known.worktree.path, settings)?;
+    // A set-up that still runs would run what the agent writes, outside.
+    if let (false, Some(program)) = (sandbox.is_made(), proc::find(env, "sweatfile-apply")) {
+        let wait = Cmd::new(&program, &env.at(&known.worktree.path)?).args(["-q", "wait", "--timeout", SET_UP]);
+        if wait.capture()?.status.code() == i32::from(Exit::Timeout.code()) {
+            return Err(Failure::new(Exit::Busy, "busy", format!("the set-up of {} still runs", known.agent.id))
+                .hint("wait for it: `sweatfile-apply wait` in the worktree"));
+        }
+    }
     sandbox.make(None)?;
     Ok(sandbox)
 }

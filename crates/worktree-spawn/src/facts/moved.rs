@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::Root;
+use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{clean, leads_back, private_dir, recorded_path};
 use shopfloor_core::known_dirs::DirList;
 use shopfloor_core::path::RelPath;
@@ -39,7 +39,9 @@ pub fn moved(place: &Place, base: &Path) -> Result<Vec<MovedWorktree>> {
         }
         let was = || Root::open(&worktree.path).ok().and_then(|dir| claimed(&worktree, dir, false));
         let below = || candidates(&worktree, &tops, base).find_map(|dir| claimed(&worktree, dir, true));
-        if let Some(moved) = was().or_else(|| without_dot_git(place, &worktree)).or_else(below) {
+        if let Some(moved) =
+            was().or_else(|| without_dot_git(place, &worktree)).or_else(below).or_else(|| renamed(&worktree))
+        {
             tops.push(moved.path.clone());
             found.push(moved);
         }
@@ -72,6 +74,14 @@ fn candidates(worktree: &Worktree, tops: &[PathBuf], base: &Path) -> impl Iterat
     ends.into_iter().flat_map(move |end| tops.iter().filter_map(move |top| open(top, &end)).collect::<Vec<_>>())
 }
 
+/// The worktree under another name where it was, by its `.git` file.
+fn renamed(worktree: &Worktree) -> Option<MovedWorktree> {
+    let beside = worktree.path.parent()?;
+    let dirs = fs::list(beside).ok()?.into_iter().filter_map(|name| Root::open(&beside.join(name)).ok());
+    let mut its = dirs.filter(|dir| private_dir(dir.path()).is_some_and(|found| is_same(&found, &worktree.git_dir)));
+    claimed(worktree, its.next()?, false)
+}
+
 /// The directory as the new place of this worktree, if its `.git` file names a record of this name that is this one or
 /// gone. The record's path may have been written by an agent, and lead to a person's other worktree.
 ///
@@ -99,6 +109,6 @@ fn without_dot_git(place: &Place, worktree: &Worktree) -> Option<MovedWorktree> 
     let path = worktree.path.clone();
     let is_missing = path.join(".git").symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
     let is_its = || agents::in_tree(place, worktree).first().is_some_and(|known| known.is_managed);
-    let dir = Root::open(&path).ok().filter(|_| is_missing && is_its())?;
+    let dir = Root::open(&path).ok().filter(|_| is_missing && worktree.is_cut_off() && is_its())?;
     Some(MovedWorktree { worktree: worktree.clone(), path, dir, says: None })
 }

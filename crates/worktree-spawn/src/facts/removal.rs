@@ -100,7 +100,7 @@ pub fn condition(
         nested: Vec::new(),
         seats: Vec::new(),
         is_deleted: false,
-        is_cut_off: worktree.is_lost && worktree.path.is_dir() && !worktree.path.join(".git").exists(),
+        is_cut_off: worktree.is_lost && worktree.is_cut_off(),
         is_being_made: journal::is_at_work(&place.shared(), &known.agent.id)?,
         mounts: Vec::new(),
     };
@@ -222,7 +222,7 @@ pub fn changes(place: &Place, git: &Git, worktree: &Worktree) -> Result<Changes>
     }
     found.paths.extend(unfinished(worktree));
     if found.submodule.is_none() {
-        found.submodule = git.unreadable(&worktree.path)?;
+        found.submodule = Git::unreadable(&worktree.path);
     }
     if found.submodule.is_none() {
         found.submodule = git.inner_losses(&worktree.path, &worktree.git_dir)?;

@@ -129,15 +129,21 @@ pub fn base_dir(place: &Place, configured: &Path, flag: Option<&Path>) -> PathBu
     }
 }
 
-/// Refuses a base in a git directory (exit 2), where git would take a worktree's files for refs and objects. A worktree
-/// that itself lies in a bare repository may have others inside.
+/// What git and we have in a common directory.
+const GITS_OWN: [&str; 11] =
+    ["refs", "reftable", "objects", "logs", "worktrees", "modules", "hooks", "info", "branches", "lfs", "shopfloor"];
+
+/// Refuses a base in a git directory (exit 2), where git would take a worktree's files for refs and objects. In a bare
+/// repository worktrees may lie beside what is git's.
 pub fn refuse_git_dir(place: &Place, worktree: &Path, base: &Path) -> Result<()> {
     let whole = worktree.join(base);
     let below = whole.strip_prefix(worktree).unwrap_or(&whole);
-    let real = whole.ancestors().find_map(|dir| dir.canonicalize().ok()).unwrap_or_default();
-    let (own, common) = (path::real(worktree), path::real(&place.common_dir));
-    let is_in_common = real.starts_with(&common) && !(own.starts_with(&common) && real.starts_with(&own));
-    if is_in_common || below.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
+    let there = whole.ancestors().find(|dir| dir.exists()).unwrap_or(&whole);
+    let real = path::real(there).join(whole.strip_prefix(there).unwrap_or(&whole));
+    let common = path::real(&place.common_dir);
+    let in_common = real.strip_prefix(&common).ok().map(|inside| inside.iter().next().unwrap_or_default());
+    let is_gits = in_common.is_some_and(|first| common.ends_with(".git") || GITS_OWN.iter().any(|own| first == *own));
+    if is_gits || below.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
         return Err(Failure::usage(format!("worktrees cannot go below {}, in a git directory", whole.display()))
             .hint("name another place with `--base-dir`, or with `worktree_base` in a config.toml"));
     }

@@ -97,18 +97,32 @@ fn what_both_sides_put_in_place_of_one_element_is_a_conflict() {
                 [r#"[{"a": 1}, {"a": 2}]"#, r#"[{"a": 1, "o": 1}, {"a": 2}]"#, r#"[{"a": 3}, {"a": 2}]"#],
                 r#"[{"a": 3}, {"a": 2}]"#,
             ),
+            // What one side put there beyond that stays.
+            ([r#"["a"]"#, r#"["b", "n1", "n2"]"#, r#"["c"]"#], r#"["n1", "n2", "c"]"#),
         ],
     );
     let notify = |program: &str| format!("notify = [\"{program}\", \"a.py\"]\n");
     let texts = ["python", "python3", "py"].map(notify);
     all_conflict("config.toml", &[(texts.each_ref().map(String::as_str), &texts[2])]);
-    all_conflict("x.jsonl", &[(["{\"a\":1}\n", "{\"a\":2}\n", "{\"a\":3}\n"], "{\"a\":3}\n")]);
+    // Lines of a log may be two, also those that have a name which both sides brought.
+    let both = "{\"n\":1}\n{\"t\":1,\"command\":\"x\"}\n";
+    let added = ["{\"t\":2,\"command\":\"y\"}\n", "{\"t\":3,\"command\":\"y\"}\n"];
+    let sides = added.map(|line| format!("{both}{line}"));
+    all_merge(
+        "x.jsonl",
+        &[
+            (["{\"a\":1}\n", "{\"a\":2}\n", "{\"a\":3}\n"], "{\"a\":2}\n{\"a\":3}\n"),
+            ([both, &sides[0], &sides[1]], &format!("{both}{}", added.concat())),
+        ],
+    );
     // The same on both sides, or at other places, is none.
     all_merge(
         "x.json",
         &[
             ([r#"["a", "b"]"#, r#"["x", "b", "o"]"#, r#"["x", "b"]"#], r#"["x", "b", "o"]"#),
             ([r#"["a", "b", "c"]"#, r#"["x", "b", "c"]"#, r#"["a", "b", "z"]"#], r#"["x", "b", "z"]"#),
+            // Those that have names are several.
+            ([r#"[{"id": 1}]"#, r#"[{"id": 2}, {"id": 3}]"#, r#"[{"id": 9}]"#], r#"[{"id": 2}, {"id": 3}, {"id": 9}]"#),
         ],
     );
 }

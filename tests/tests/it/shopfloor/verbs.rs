@@ -217,11 +217,15 @@ fn a_person_who_agrees_makes_an_agent_of_a_worktree_on_the_way() {
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\nagent = \"scripted\"\n");
     app.shopfloor(&["start", "feat", "COMMIT a.txt a A", "--yes"]).exit(0).any_out().any_err();
     app.shopfloor(&["wait", "feat"]).exit(0).out_has("feat needs_review");
-    app.shopfloor(&["rm", "fix"]).exit(1).err_has("was not started here").err_has("`shopfloor adopt ");
-    app.shopfloor(&["-n", "rm", "fix", "--yes"]).exit(0).out_has("would make an agent of");
-    assert!(row(app, "fix")["worker"].is_null());
-    app.shopfloor(&["rm", "fix", "--yes"]).exit(0).any_err().out_has("removed");
-    assert!(row(app, "fix").is_null());
+    // With an agent's worktree its branch goes, and this one is the person's.
+    for words in [&["rm", "fix"][..], &["rm", "fix", "--yes"]] {
+        app.shopfloor(words)
+            .exit(1)
+            .err_has("was not started here")
+            .err_has("`shopfloor adopt ")
+            .err_has("`git worktree remove ");
+    }
+    assert!(row(app, "fix")["worker"].is_null() && app.git(&["branch", "--list", "fix"]).contains("fix"));
 }
 
 #[test]

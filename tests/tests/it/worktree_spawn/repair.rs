@@ -131,7 +131,7 @@ fn a_worktree_that_has_lost_its_git_file_gets_it_again() {
     assert_eq!((x.read(".git"), x.git(&["status", "--porcelain"])), (dot_git, "?? work\n".into()));
     // A record that an agent has led to a directory of a person's gives that directory none.
     let yours = w.home("yours");
-    std::fs::create_dir(&yours).unwrap();
+    write(&yours.join("file"), "yours\n");
     let record = app.path.join(".git/worktrees/x/gitdir");
     let gitdir = std::fs::read_to_string(&record).unwrap();
     write(&record, &format!("{}/.git\n", yours.display()));
