@@ -34,6 +34,17 @@ pub struct Args {
     timeout: Option<String>,
 }
 
+/// The keys of the steps that run.
+fn running(worktree: &OpenWorktree, record: &Record) -> Result<Vec<String>> {
+    let mut running = Vec::new();
+    for key in record.steps.keys() {
+        if record.is_running(&worktree.repo, key)? {
+            running.push(key.clone());
+        }
+    }
+    Ok(running)
+}
+
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let limit = args.timeout.as_deref().map(|text| flag_duration("--timeout", text)).transpose()?;
     let (worktree, begin, mut is_told) = (OpenWorktree::find(env)?, Instant::now(), false);
@@ -49,12 +60,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let (steps, running, is_set_up) = loop {
         // In this order: a step that ends meanwhile is seen as ended.
         let known = load()?;
-        let mut running = Vec::new();
-        for key in known.steps.keys() {
-            if known.is_running(&worktree.repo, key)? {
-                running.push(key.clone());
-            }
-        }
+        let running = running(&worktree, &known)?;
         let is_set_up = set_up()?;
         if running.is_empty() && !is_set_up || limit.is_some_and(|limit| begin.elapsed() >= limit) {
             break (load()?.steps, running, is_set_up);

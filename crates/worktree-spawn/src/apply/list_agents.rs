@@ -201,7 +201,7 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
     }
     if request.stat {
         let git = Git::find(env)?;
-        let stats = proc::map_parallel(&listed, |listed| diff_stat(&git, place, &listed.known, main.as_deref()));
+        let stats = proc::map_parallel(&listed, |listed| diff_stat(&git, place, &listed.known));
         listed.iter_mut().zip(stats).for_each(|(listed, stat)| listed.stat = stat);
         count_commits(&git, place, &mut listed, main.as_deref())?;
     }
@@ -226,18 +226,10 @@ fn count_commits(git: &Git, place: &Place, all: &mut [ListedAgent], main: Option
     Ok(())
 }
 
-/// Compares a worktree with where its branch leaves the one on which its work lands, else with the commit it was made at; none
-/// for a worktree that was made by hand, and where git fails.
-fn diff_stat(git: &Git, place: &Place, known: &KnownAgent, main: Option<&str>) -> Option<DiffStat> {
-    let born = known.agent.base_sha.as_deref().filter(|_| !known.worktree.is_lost)?;
+/// Compares a worktree with the commit it was made at; none for a worktree that was made by hand, and where git fails.
+fn diff_stat(git: &Git, place: &Place, known: &KnownAgent) -> Option<DiffStat> {
+    let base = known.agent.base_sha.as_deref().filter(|_| !known.worktree.is_lost)?;
     let git = known.worktree.git(git, place).ok()?;
-    let target = known.agent.target.as_deref().or(main).filter(|target| is_branch_name(target));
-    let fork = target.and_then(|target| {
-        let asked = git.cmd(&known.worktree.path).args(["merge-base", "HEAD", &format!("refs/heads/{target}")]);
-        asked.within(LOOK_LIMIT).capture().ok().filter(|output| output.status.success())
-    });
-    let fork = fork.map(|output| output.text());
-    let base = fork.as_deref().unwrap_or(born);
     let how =
         ["diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules", base, "--"];
     let output = git.cmd(&known.worktree.path).args(how).within(LOOK_LIMIT).capture().ok()?;

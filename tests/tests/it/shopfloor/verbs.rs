@@ -225,7 +225,8 @@ fn a_person_who_agrees_makes_an_agent_of_a_worktree_on_the_way() {
             .err_has("`shopfloor adopt ")
             .err_has("`git worktree remove ");
     }
-    assert!(row(app, "fix")["worker"].is_null() && app.git(&["branch", "--list", "fix"]).contains("fix"));
+    let fix = row(app, "fix");
+    assert!(fix["worker"].is_null() && !app.git(&["branch", "--list", text(&fix, "/branch")]).is_empty());
 }
 
 #[test]

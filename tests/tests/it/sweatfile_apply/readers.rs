@@ -151,3 +151,33 @@ fn a_directory_that_seems_endless_holds_setup_back() {
     a.apply(&[]).exit(3).any_out().err_has("nobody has approved local/z.mk");
     assert!(!a.has("ran"));
 }
+
+/// Commands find files by variables that no text of theirs names.
+#[test]
+fn a_file_that_a_variable_names_holds_setup_back() {
+    let w = World::new();
+    for (number, (command, variable)) in [
+        ("sh $X", "X = 'tools/x.sh'"),
+        ("eval $CMD", "CMD = 'sh tools/x.sh'"),
+        ("sh $X", "X = '{worktree}/tools/x.sh'"),
+        ("bash -c true", "BASH_ENV = './tools/x.sh'"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let app = w.repo(&format!("eng/repos/var{number}"));
+        app.commit("tools/x.sh", "echo person >> ~/ran\n");
+        app.commit("test/a", "a\n");
+        let text = format!("template = true\nsetup = [{command:?}]\n[env]\n{variable}\nNODE_ENV = 'test'\n");
+        app.commit("sweatfile", &text);
+        app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+        // A word that is no path names no directory.
+        let one = app.worktree(&format!("one{number}"));
+        one.commit("test/a", "b\n");
+        one.apply(&[]).exit(0).any_out().any_err();
+        let two = app.worktree(&format!("two{number}"));
+        two.commit("tools/x.sh", "echo agent >> ~/ran\n");
+        two.apply(&[]).exit(3).any_out().err_has("nobody has approved tools/x.sh");
+    }
+    assert!(!std::fs::read_to_string(w.home("ran")).unwrap_or_default().contains("agent"));
+}
