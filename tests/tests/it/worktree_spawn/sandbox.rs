@@ -464,32 +464,6 @@ fn a_move_that_was_killed_is_finished_before_the_next_import() {
     assert_eq!((tip(&app), boxed.join("move").exists()), ("on".into(), false));
 }
 
-/// Set-up and teardown are the person's, and would run what the agent wrote.
-#[test]
-fn what_an_agent_wrote_in_its_sandbox_runs_in_no_set_up_and_no_teardown() {
-    let w = World::new();
-    if !works(&w) {
-        return;
-    }
-    let app = app(&w);
-    app.commit("lib.sh", "true\n");
-    app.commit("do.sh", ". ./lib.sh\n");
-    let teardown = "['sh ./do.sh', 'true', 'echo down >> ~/down']";
-    app.commit("sweatfile", &format!("template = true\nsetup = ['sh ./do.sh']\nteardown = {teardown}\n[env]\nPATH = '{{worktree}}:/usr/bin:/bin'\n"));
-    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
-    let feat = subtree(&app, &["feat"]);
-    feat.apply(&[]).exit(0).any_out().any_err();
-    inside(&app, "echo 'touch ~/escaped' > lib.sh; git commit -qam lib").succeeds();
-    feat.apply(&["--setup-again"]).exit(3).any_out().err_has("has worked in").err_has("does not run outside");
-    // What it wrote would be found by any command, so these wait until it is gone.
-    inside(&app, "printf '#!/bin/sh\\ntouch ~/escaped\\n' > true; chmod +x true; git add true; git commit -qm true")
-        .succeeds();
-    app.spawn(&["remove", "feat", "--force"]).exit(0).any_out().err_has("not torn down").err_has("worked in a sandbox");
-    app.apply(&["sweep"]).any_status().any_err().out_has("echo down");
-    assert!(!w.home("escaped").exists());
-    assert_eq!(std::fs::read_to_string(w.home("down")).unwrap(), "down\n");
-}
-
 /// Through a directory the agent would reach all that the person does.
 #[test]
 fn a_directory_as_a_stream_does_not_get_inside() {
