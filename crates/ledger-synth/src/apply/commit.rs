@@ -240,8 +240,13 @@ fn refuse_flagged(ledger: &Ledger, all: &[PathBuf]) -> Result<()> {
         }
     });
     flagged.map_or(Ok(()), |(flag, path)| {
-        Err(Failure::malformed(format!("git does not look at {}, which has the flag {flag}", path.display()))
-            .hint(format!("run `git update-index --no-{flag} {}`, and the same command again", shell_word(path))))
+        Err(Failure::malformed(format!("git does not look at {}, which has the flag {flag}", path.display())).hint(
+            format!(
+                "run `git -C {} update-index --no-{flag} {}`, and the same command again",
+                shell_word(top),
+                shell_word(path)
+            ),
+        ))
     })
 }
 

@@ -52,8 +52,19 @@ pub fn troubled(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<
     }
     for workspace in workspaces {
         // Another machine is not asked for that.
-        if workspace.far.is_some() || !workspace.is_present()? && workspace.is_known() {
+        if workspace.far.is_some() {
             continue;
+        }
+        match workspace.is_present() {
+            Ok(true) => {}
+            Ok(false) if workspace.is_known() => continue,
+            Ok(false) => {}
+            Err(failure) => {
+                ui.warn(failure);
+                is_in_step = false;
+                troubled.insert(workspace.id);
+                continue;
+            }
         }
         let files = plan_files(&disk, &overlay.settings, &context, workspace, Scope::Changed)?;
         let name = workspace.root.display();

@@ -103,10 +103,10 @@ fn a_page_that_git_is_told_not_to_look_at_is_named() {
         app.git(&["update-index", &format!("--{flag}"), CURRENT]);
         event(&app, flag, "2026-01-02T00:00:00Z", "x", &format!("now: {flag}\n"));
         let before = app.snapshot();
-        let undo = format!("git update-index --no-{flag} {CURRENT}");
+        let undo = format!("update-index --no-{flag} {CURRENT}");
         app.ledger(&["--yes", "--commit"]).exit(2).err_has(&undo);
         app.assert_untouched_since(&before);
-        app.sh(&undo).exit(0);
+        app.sh(&format!("git {undo}")).exit(0);
         app.ledger(&["--yes", "--commit"]).exit(0).any_out();
         app.ledger(&["check", "--tree", "HEAD"]).exit(0).any_out();
     }
