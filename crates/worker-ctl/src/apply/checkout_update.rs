@@ -123,12 +123,6 @@ impl ChangedFiles {
         self.after.keys().filter(is_displaced).map(|path| String::from_utf8_lossy(path).into_owned()).collect()
     }
 
-    /// Whether a step that was killed has written something.
-    pub fn is_begun(&self, git: &Git, at: &Path, root: &Root) -> Result<bool> {
-        let (others, now) = (ChangedFiles::others(git, at, &self.after)?, self.present(root)?);
-        Ok(self.after.keys().any(|path| now.contains(path) && !others.contains(path)))
-    }
-
     /// Puts back what a step has written that failed half way: `present` was there before it. What is not as the step
     /// writes it is a person's.
     pub fn put_back(
@@ -138,13 +132,8 @@ impl ChangedFiles {
         present: &HashSet<Vec<u8>>,
         (checkout, old): (Cmd, &str),
     ) -> Result<()> {
-        // git would not write the index, and half of it is worse than nothing.
-        if private_dir(at).is_some_and(|git_dir| git_dir.join("index.lock").exists()) {
-            return Err(failure::BUSY
-                .failure(format!("another git works in {}, and a landing there is not put back yet", at.display()))
-                .hint("wait for it, or remove `index.lock` if it was killed; then `worker-ctl patrol` puts it back"));
-        }
         let (others, now) = (ChangedFiles::others(git, at, &self.after)?, self.present(root)?);
+        let is_gone = |path: &Vec<u8>| present.contains(path) && !now.contains(path);
         let is_written = |path: &Vec<u8>| {
             now.contains(path)
                 && self
@@ -152,6 +141,15 @@ impl ChangedFiles {
                     .get(path)
                     .is_some_and(|entry| !others.contains(path) || is_cut_off(git, root, path, entry))
         };
+        if !self.after.keys().any(is_written) && !self.before.keys().any(is_gone) {
+            return Ok(());
+        }
+        // git would not write the index, and half of it is worse than nothing.
+        if private_dir(at).is_some_and(|git_dir| git_dir.join("index.lock").exists()) {
+            return Err(failure::BUSY
+                .failure(format!("another git works in {}, and a landing there is not put back yet", at.display()))
+                .hint("wait for it, or remove `index.lock` if it was killed; then `worker-ctl patrol` puts it back"));
+        }
         let mut added = Vec::new();
         for path in self.after.keys().filter(|path| !present.contains(*path) && is_written(path)) {
             added.extend([path, b"\0".as_slice()].concat());

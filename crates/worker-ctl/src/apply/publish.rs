@@ -336,9 +336,6 @@ fn put_back_killed(repo: &WorkRepo, source: &Path, journal: &Journal) -> Result<
     let Some((at, is_linked)) = find_checkout(repo, source, &branch)? else { return Ok(()) };
     let git = repo.git_in_source(source, &at, is_linked)?;
     let (root, files) = (Root::open(&at)?, ChangedFiles::between(&git, &at, old, new)?);
-    if !files.is_begun(&git, &at, &root)? {
-        return Ok(());
-    }
     // That git may have gone on meanwhile, and then the index is its or a person's.
     let staged = ["diff-index", "--cached", "--quiet", "--ignore-submodules", old];
     if !git.cmd_alone(&at).args(staged).capture()?.status.success() {

@@ -102,12 +102,13 @@ fn a_landing_that_is_interrupted_or_killed_is_taken_back() {
     let floor = Floor::adopted(&w, &["adam"]);
     let app = &floor.app;
     app.commit(".gitattributes", "*.slow filter=slow\n");
+    app.commit("gone", "g\n");
     app.sh("mkfifo ~/gate; git config filter.slow.clean cat").exit(0);
     app.git(&["config", "filter.slow.smudge", "touch ~/started; cat ~/gate; cat"]);
     up(&floor, &["adam"]);
     floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
     beside(app, "adam")
-        .sh("git -c filter.slow.smudge=cat merge -q main; echo y >> README.md; echo x > anew; echo z > z.slow; git add -A; git commit -qm Work")
+        .sh("git -c filter.slow.smudge=cat merge -q main; git rm -q gone; echo y >> README.md; echo x > anew; echo z > z.slow; git add -A; git commit -qm Work")
         .exit(0)
         .any_out()
         .any_err();
@@ -125,15 +126,22 @@ fn a_landing_that_is_interrupted_or_killed_is_taken_back() {
     app.sh(&format!("kill -INT {}", child.id())).exit(0);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!((tip(&floor), app.git(&["status", "--porcelain"])), (old.clone(), String::new()));
-    let mut child = land();
-    app.sh(&format!("kids=$(pgrep -P {0}); kill -9 {0} $kids", child.id())).exit(0);
-    child.wait().unwrap();
-    // What git had started ends.
-    app.sh("echo > ~/gate; rm -f .git/index.lock").exit(0);
-    assert_ne!(app.git(&["status", "--porcelain"]), "");
+    // With the program that waits for git, or git alone.
+    for whom in ["$$$", ""] {
+        let mut child = land();
+        let whom = whom.replace("$$$", &child.id().to_string());
+        app.sh(&format!("kill -9 {whom} $(pgrep -P {})", child.id())).exit(0);
+        // What git had started ends, and with it who waits for its output.
+        app.sh("timeout 5 sh -c 'echo > ~/gate'").any_status();
+        child.wait().unwrap();
+        assert_ne!(app.git(&["status", "--porcelain"]), "");
+        app.sh("rm -f .git/index.lock").exit(0);
+        app.git(&["config", "filter.slow.smudge", "cat"]);
+        floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+        assert_eq!((tip(&floor), app.git(&["status", "--porcelain"])), (old.clone(), String::new()));
+        app.git(&["config", "filter.slow.smudge", "touch ~/started; cat ~/gate; cat"]);
+    }
     app.git(&["config", "filter.slow.smudge", "cat"]);
-    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
-    assert_eq!((tip(&floor), app.git(&["status", "--porcelain"])), (old, String::new()));
     floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
     assert_eq!((app.read("anew"), app.git(&["status", "--porcelain"])), ("x\n".into(), String::new()));
 }
