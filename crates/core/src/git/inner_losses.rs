@@ -83,16 +83,18 @@ impl Git {
         Ok(None)
     }
 
-    /// A directory that cannot be read, and of which git therefore says nothing. One that git ignores may have a repository in it.
-    pub fn unreadable(worktree: &Path) -> Option<String> {
+    /// A directory that cannot be read, and of which git therefore says nothing. Not one that git ignores.
+    pub fn unreadable(&self, worktree: &Path) -> Result<Option<String>> {
         let all = walkdir::WalkDir::new(worktree).into_iter().filter_entry(|entry| entry.file_name() != ".git");
         let is_gone = |failed: &walkdir::Error| failed.io_error().is_some_and(|e| e.kind() == ErrorKind::NotFound);
         let relative = |failed: walkdir::Error| {
             let path = failed.path().filter(|_| !is_gone(&failed))?;
             Some(path.strip_prefix(worktree).ok()?.join(""))
         };
-        let closed: Option<PathBuf> = all.filter_map(|entry| relative(entry.err()?)).next();
-        closed.map(|dir| format!("nobody can read what is in {}", dir.display()))
+        let closed: Vec<PathBuf> = all.filter_map(|entry| relative(entry.err()?)).collect();
+        let ignored = self.ignored(worktree, &closed, None)?;
+        let seen = closed.into_iter().find(|dir| !ignored.contains(dir));
+        Ok(seen.map(|dir| format!("nobody can read what is in {}", dir.display())))
     }
 
     /// Where the repositories inside a worktree are: below it, or in its record.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, OPERATION_HEADS, commits_to_pick, named_commits, recorded_dir};
+use shopfloor_core::git::{OPERATION_HEADS, commits_to_pick, named_commits, recorded_dir};
 use shopfloor_core::text::shell_word;
 
 use crate::work_repo::{MergeResult, WorkRepo};
@@ -72,8 +72,9 @@ impl Losses {
             losses.files = repo.dirty(tree)?;
             losses.nested = repo.nested(tree, &losses.files)?;
             losses.files.retain(|path| !path.ends_with('/'));
-            losses.ignored = match Git::unreadable(tree) {
-                None => repo.git_for(tree)?.ignored_losses(&repo.common, tree)?,
+            let git = repo.git_for(tree)?;
+            losses.ignored = match git.unreadable(tree)? {
+                None => git.ignored_losses(&repo.common, tree)?,
                 closed => closed,
             };
             losses.has_modules = !repo.inner(tree)?.is_empty() || losses.ignored.is_some();

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{self, Root};
+use shopfloor_core::fs::Root;
 use shopfloor_core::git::{clean, leads_back, private_dir, recorded_path};
 use shopfloor_core::known_dirs::DirList;
 use shopfloor_core::path::RelPath;
@@ -39,9 +39,7 @@ pub fn moved(place: &Place, base: &Path) -> Result<Vec<MovedWorktree>> {
         }
         let was = || Root::open(&worktree.path).ok().and_then(|dir| claimed(&worktree, dir, false));
         let below = || candidates(&worktree, &tops, base).find_map(|dir| claimed(&worktree, dir, true));
-        if let Some(moved) =
-            was().or_else(|| without_dot_git(place, &worktree)).or_else(below).or_else(|| renamed(&worktree))
-        {
+        if let Some(moved) = was().or_else(|| without_dot_git(place, &worktree)).or_else(below) {
             tops.push(moved.path.clone());
             found.push(moved);
         }
@@ -72,14 +70,6 @@ fn candidates(worktree: &Worktree, tops: &[PathBuf], base: &Path) -> impl Iterat
     let open =
         |top: &PathBuf, end: &Path| Root::open(top).ok()?.below(&RelPath::parse_os(end.as_os_str()).ok()?).ok()?;
     ends.into_iter().flat_map(move |end| tops.iter().filter_map(move |top| open(top, &end)).collect::<Vec<_>>())
-}
-
-/// The worktree under another name where it was, by its `.git` file.
-fn renamed(worktree: &Worktree) -> Option<MovedWorktree> {
-    let beside = worktree.path.parent()?;
-    let dirs = fs::list(beside).ok()?.into_iter().filter_map(|name| Root::open(&beside.join(name)).ok());
-    let mut its = dirs.filter(|dir| private_dir(dir.path()).is_some_and(|found| is_same(&found, &worktree.git_dir)));
-    claimed(worktree, its.next()?, false)
 }
 
 /// The directory as the new place of this worktree, if its `.git` file names a record of this name that is this one or

@@ -222,7 +222,7 @@ pub fn changes(place: &Place, git: &Git, worktree: &Worktree) -> Result<Changes>
     }
     found.paths.extend(unfinished(worktree));
     if found.submodule.is_none() {
-        found.submodule = Git::unreadable(&worktree.path);
+        found.submodule = git.unreadable(&worktree.path)?;
     }
     if found.submodule.is_none() {
         found.submodule = git.inner_losses(&worktree.path, &worktree.git_dir)?;
