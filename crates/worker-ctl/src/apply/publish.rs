@@ -124,14 +124,10 @@ pub fn publish(repo: &WorkRepo, source: &Path, plan: &Accept, new: &str) -> Resu
     let published = checked.and_then(|()| advance(repo, source, &plan.base, new));
     // If this fails, the ref only keeps a commit alive.
     repo.run(source, &["update-ref", "--no-deref", "-d", &name])?;
-    if matches!(published, Ok(true)) {
-        return published;
-    }
+    let is_left = |failure: &Failure| failure::NOT_PUT_BACK.is_kind_of(failure);
     // What could not be put back yet is put back by a later command.
-    let journal = read_journal(&repo.root, &plan.name)?;
-    match journal.map_or(Ok(()), |journal| put_back_killed(repo, source, &journal)) {
-        Ok(()) => drop_journal(repo, &plan.name)?,
-        Err(failure) => return published.and(Err(failure)),
+    if !matches!(published, Ok(true)) && !published.as_ref().is_err_and(is_left) {
+        drop_journal(repo, &plan.name)?;
     }
     published
 }

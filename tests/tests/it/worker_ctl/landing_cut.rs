@@ -26,6 +26,11 @@ fn a_landing_that_git_cannot_finish_leaves_the_checkout_as_it_was() {
         .any_err();
     floor.until("adam", "needs_review");
     let old = tip(&floor);
+    // A refusal touches nothing of a person's, also what is as the work has it.
+    app.sh("echo x > come; rm gone; echo mine >> README.md").exit(0);
+    floor.ctl(&["accept", "adam"]).exit(1).any_out().err_has("changes in the way");
+    assert_eq!(app.git(&["status", "--porcelain"]), " M README.md\n D gone\n?? come\n");
+    app.sh("rm come; git checkout -q README.md gone").exit(0);
     let refuse = "printf '#!/bin/sh\nif [ $1 = prepared ] && grep -q heads/main; then exit 1; fi\n' > .git/hooks/reference-transaction && chmod +x .git/hooks/reference-transaction";
     for (dirt, clean, status, says) in [
         ("touch .git/HEAD.lock", "rm .git/HEAD.lock", 75, "another git works in"),
