@@ -1,7 +1,7 @@
 //! The `up` that keeps running: it keeps all sessions up, and patrols until a signal asks it to end.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -124,6 +124,8 @@ struct Shared {
     errands: Mutex<BTreeMap<String, Errand>>,
     /// The workers that could not be helped, and when that was tried.
     failed: Mutex<BTreeMap<String, Instant>>,
+    /// Whether a worker got no task because its set-up runs or another command has it, whose end changes no file.
+    is_passed_over: AtomicBool,
     /// Why a worker could not be helped last, which is said once.
     said: Mutex<BTreeMap<String, String>>,
     /// The latest warnings of each kind.
@@ -165,7 +167,8 @@ impl Rounds {
     /// Whether a round is due, and the state can be read.
     fn is_due(&mut self, ctx: &Context<'_>, shared: &Shared) -> bool {
         let interval = patrol_interval(ctx);
-        let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
+        let is_soon = self.is_waiting || shared.is_passed_over.load(Ordering::Relaxed);
+        let interval = if is_soon { interval.min(SHORT_INTERVAL) } else { interval };
         // Slurm tells nobody that a job runs.
         let interval = if self.is_queued { interval.min(QUEUED_INTERVAL) } else { interval };
         let now = read_mtimes(ctx);
@@ -178,6 +181,7 @@ impl Rounds {
             return false;
         }
         (self.seen, self.last) = (now, Some(Instant::now()));
+        shared.is_passed_over.store(false, Ordering::Relaxed);
         let unreadable = ctx.state().err().map(|failure| failure.to_string());
         let is_readable = unreadable.is_none();
         // If the state cannot be read, the next round is due when the file changes.
@@ -364,7 +368,11 @@ const ERRANDS: usize = 8;
 
 fn run_errand(ctx: &Context<'_>, name: &str, errand: &Errand, shared: &Shared) {
     let done = ctx.reload().and_then(|ctx| match errand {
-        Errand::Give(id) => give_task::take(&ctx, name, id),
+        Errand::Give(id) => {
+            let is_given = give_task::take(&ctx, name, id)?;
+            shared.is_passed_over.fetch_or(!is_given, Ordering::Relaxed);
+            Ok(())
+        }
         Errand::PutBack(worker) => give_task::put_back(&ctx, worker),
         Errand::Check => check::look_after(&ctx, name),
         Errand::GoOn(over) => {
