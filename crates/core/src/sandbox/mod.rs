@@ -311,11 +311,14 @@ impl Sandbox {
     }
 }
 
-/// The name of the sandbox of a worktree with this record.
+/// The name of the sandbox of a worktree with this record. A repository that is moved keeps its sandboxes: only where the
+/// file system does not tell when a directory was made, its paths count, so that another worktree never gets this one's.
 fn name_of(common_dir: &Path, record: &Path) -> Result<String> {
     let meta = std::fs::metadata(record).map_err(|e| Failure::failed("cannot read a worktree's record").because(e))?;
-    let born = meta.created().ok().map(|time| format!("{time:?}"));
-    let key = format!("{}\n{}\n{}\n{born:?}", common_dir.display(), record.display(), meta.ino());
+    let key = match meta.created() {
+        Ok(born) => format!("{}\n{born:?}", meta.ino()),
+        Err(_) => format!("{}\n{}\n{}", common_dir.display(), record.display(), meta.ino()),
+    };
     Ok(Digest::of(key.as_bytes()).to_string()[..32].to_owned())
 }
 

@@ -376,3 +376,24 @@ fn what_an_agent_wrote_in_its_sandbox_runs_in_no_set_up_and_no_teardown() {
     assert!(!w.home("escaped").exists());
     assert_eq!(std::fs::read_to_string(w.home("down")).unwrap(), "down\n");
 }
+
+#[test]
+fn a_repository_that_moved_remembers_who_worked_in_a_sandbox() {
+    let w = World::new();
+    if !works(&w) {
+        return;
+    }
+    let app = spawn::app(&w);
+    app.commit("sweatfile", "setup = ['true']\n");
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    let feat = spawn::subtree(&app, &["feat"]);
+    app.spawn(&["run", "main.feat", "--sandbox", "--", "sh", "-c", "echo mine > ~/kept"]).succeeds();
+    let moved = app.path.with_file_name("elsewhere");
+    std::fs::rename(&app.path, &moved).unwrap();
+    let (app, feat) = (w.at(&moved), w.at(moved.join(feat.path.strip_prefix(&app.path).unwrap())));
+    app.spawn(&["repair"]).exit(0).any_out().any_err();
+    app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    feat.apply(&["--setup-again"]).exit(3).any_out().err_has("has worked in");
+    let kept = app.spawn(&["run", "main.feat", "--sandbox", "--", "sh", "-c", "cat ~/kept"]).exit(0).any_err();
+    assert_eq!(kept.stdout, "mine\n");
+}
