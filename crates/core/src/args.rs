@@ -205,35 +205,23 @@ pub fn agent_programs(_: &Env) -> Result<Vec<String>> {
 /// A tool's command line as clap knows it. A subcommand takes every global flag, but its help lists only those that it
 /// uses.
 pub fn command<C: CommandLine>() -> clap::Command {
-    let mut command = C::command();
-    for (id, users) in C::uses() {
-        let Some(flag) = command.get_arguments().find(|arg| arg.get_id() == id).cloned() else { continue };
-        let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-        for name in names {
-            // clap does not pass a global flag on to a subcommand that has one of this id.
-            let hidden = flag.clone().hide(true);
-            let own = if users.include(&name) { flag.clone() } else { hidden.clone() };
-            let has_one = |sub: &clap::Command| sub.get_arguments().any(|arg| arg.get_id() == id);
-            let is_hook = name == "hook";
-            command = command.mut_subcommand(name, |sub| {
-                let sub = if has_one(&sub) { sub } else { sub.arg(own) };
-                // Of what is below `hook`, only `run` does what the tool is for.
-                let is_run = |sub: &clap::Command| !is_hook || sub.get_name() == "run";
-                sub.mut_subcommands(|sub| if is_run(&sub) { sub } else { sub.arg(hidden.clone()) })
-            });
-        }
-    }
-    for (users, id, list) in C::completed() {
-        let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-        for name in names.iter().filter(|name| users.is_empty() || users.contains(&name.as_str())) {
-            let with_values = |arg: clap::Arg| match arg.get_id() == *id {
-                true => arg.add(ArgValueCandidates::new(|| candidates(*list))),
-                false => arg,
-            };
-            command = command.mut_subcommand(name, |sub| sub.mut_args(with_values));
-        }
-    }
-    name_examples(command)
+    let command = C::command();
+    let hidden = |id: &str| command.get_arguments().find(|arg| arg.get_id() == id).map(|arg| arg.clone().hide(true));
+    let flags: Vec<_> = C::uses().into_iter().filter_map(|(id, users)| Some((hidden(id)?, users))).collect();
+    // One pass: each change of one subcommand alone moves all that stand behind it. clap does not pass a global flag on to
+    // a subcommand that has one of this id.
+    name_examples(command.mut_subcommands(|sub| {
+        let name = sub.get_name().to_owned();
+        let has_one =
+            |sub: &clap::Command, flag: &clap::Arg| sub.get_arguments().any(|arg| arg.get_id() == flag.get_id());
+        let unused = flags.iter().filter(|(flag, users)| !users.include(&name) && !has_one(&sub, flag));
+        let unused: Vec<_> = unused.map(|(flag, _)| flag.clone()).collect();
+        // Of what is below `hook`, only `run` does what the tool is for.
+        sub.args(unused).mut_subcommands(|sub| match name != "hook" || sub.get_name() == "run" {
+            true => sub,
+            false => sub.args(flags.iter().map(|(flag, _)| flag.clone())),
+        })
+    }))
 }
 
 /// The same for completions. A word that does not begin with a dash is completed with options only where there is
@@ -248,7 +236,19 @@ fn completed_command<C: CommandLine>() -> clap::Command {
     let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse::<usize>().ok());
     let word = index.map_or(words.last(), |index| words.get(index));
     let is_option = word.is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
-    if is_option { command::<C>() } else { hide_options(command::<C>()) }
+    let completed = command::<C>().mut_subcommands(|sub| {
+        let name = sub.get_name().to_owned();
+        sub.mut_args(|arg| {
+            let is_it = |(users, id, _): &&CompletedArgument| {
+                arg.get_id() == *id && (users.is_empty() || users.contains(&name.as_str()))
+            };
+            match C::completed().iter().find(is_it) {
+                Some((_, _, list)) => arg.add(ArgValueCandidates::new(|| candidates(*list))),
+                None => arg,
+            }
+        })
+    });
+    if is_option { completed } else { hide_options(completed) }
 }
 
 /// The values that a tool lists here; none where it cannot, because a shell that completes shows no errors.
