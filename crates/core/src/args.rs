@@ -236,17 +236,17 @@ fn completed_command<C: CommandLine>() -> clap::Command {
     let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse::<usize>().ok());
     let word = index.map_or(words.last(), |index| words.get(index));
     let is_option = word.is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
-    let completed = command::<C>().mut_subcommands(|sub| {
+    let with_values = |arg: clap::Arg, is_of: &dyn Fn(&[&str]) -> bool| {
+        let is_it = |(users, id, _): &&CompletedArgument| arg.get_id() == *id && is_of(users);
+        match C::completed().iter().find(is_it) {
+            Some((_, _, list)) => arg.add(ArgValueCandidates::new(|| candidates(*list))),
+            None => arg,
+        }
+    };
+    // What is global gets to the subcommands that use it.
+    let completed = command::<C>().mut_args(|arg| with_values(arg, &|_| true)).mut_subcommands(|sub| {
         let name = sub.get_name().to_owned();
-        sub.mut_args(|arg| {
-            let is_it = |(users, id, _): &&CompletedArgument| {
-                arg.get_id() == *id && (users.is_empty() || users.contains(&name.as_str()))
-            };
-            match C::completed().iter().find(is_it) {
-                Some((_, _, list)) => arg.add(ArgValueCandidates::new(|| candidates(*list))),
-                None => arg,
-            }
-        })
+        sub.mut_args(|arg| with_values(arg, &|users| users.is_empty() || users.contains(&name.as_str())))
     });
     if is_option { completed } else { hide_options(completed) }
 }
