@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -58,7 +59,7 @@ impl World {
 
     /// A directory on another file system than this world's; none where there is no other.
     pub fn other_disk(&self) -> Option<tempfile::TempDir> {
-        let device = |path: &Path| std::os::unix::fs::MetadataExt::dev(&path.metadata().unwrap());
+        let device = |path: &Path| path.metadata().unwrap().dev();
         let is_other = |dir: &&Path| dir.is_dir() && device(dir) != device(&self.home(""));
         let mut far = ["/dev/shm", "/var/tmp", "/tmp"].map(Path::new).into_iter().filter(is_other);
         let found = far.find_map(|dir| tempfile::tempdir_in(dir).ok());
@@ -124,8 +125,13 @@ impl World {
 
     /// A command with this world's environment and no other.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = Command::new(program);
-        command.env_clear().envs(&self.vars).stdin(Stdio::null());
+        let name = program.as_ref();
+        // By its path: for a name the standard library copies this whole process first.
+        let dirs = std::env::split_paths(self.vars.get("PATH").map_or("", String::as_str));
+        let found =
+            dirs.map(|dir| dir.join(name)).find(|path| path.metadata().is_ok_and(|meta| meta.mode() & 0o111 != 0));
+        let mut command = Command::new(found.as_deref().map_or(name, Path::as_os_str));
+        command.arg0(name).env_clear().envs(&self.vars).stdin(Stdio::null());
         command
     }
 }
