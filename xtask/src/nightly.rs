@@ -21,7 +21,7 @@ const OLDEST_GIT: &str = "2.39";
 const TIMES: usize = 20;
 
 /// The rounds, with what each tries.
-const ROUNDS: [(&str, &str); 8] = [
+const ROUNDS: [(&str, &str); 9] = [
     ("tmpfs", "whole kill sweeps as an ordinary user, temporary files on tmpfs"),
     ("ext4", "the same on ext4"),
     ("root", "the same as root, on tmpfs"),
@@ -29,6 +29,7 @@ const ROUNDS: [(&str, &str); 8] = [
     ("oldest-git", "the suite with the oldest git that is promised"),
     ("races", "the tests about races, twenty times under load"),
     ("agents", "all rounds with the agent programs themselves"),
+    ("dist", "the packages as they are published, with their sizes"),
     ("bench", "the tools against other programs"),
 ];
 
@@ -65,6 +66,7 @@ pub fn run(args: &Args) -> Result<()> {
 fn round(name: &str) -> Result<()> {
     match name {
         "agents" => return cargo(&["xtask", "agents"]),
+        "dist" => return cargo(&["xtask", "dist"]),
         "bench" => return cargo(&["xtask", "bench"]),
         _ if !is_root() => bail!("this round makes users and mounts file systems: run it as root"),
         _ => {}
