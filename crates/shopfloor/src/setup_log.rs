@@ -1,6 +1,7 @@
 //! The record of what `setup` did: names, and nothing else. It is a file that agents may be able to write, so each
 //! step is taken back by its own tool, which knows what is its own.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -20,11 +21,18 @@ pub struct Record {
     pub steps: Vec<String>,
     /// The tools whose git hooks were installed, or should have been where a program of the repository manages hooks.
     pub hooks: Vec<String>,
+    /// For each step the files that were there before it was begun: they stay.
+    kept: BTreeMap<String, Vec<String>>,
 }
 
 impl Record {
-    /// Adds a step that is about to begin.
-    pub fn add(&mut self, step: &Step) {
+    /// Adds a step that is about to begin, where these files are there already.
+    pub fn add(&mut self, step: &Step, present: &[String]) {
+        // What it made the last time it was begun is present as well.
+        let is_kept =
+            |file: &&String| present.contains(file) && (!self.has(step.name) || self.kept(step.name).contains(file));
+        let kept = step.files.iter().filter(is_kept).cloned().collect();
+        self.kept.insert(step.name.to_owned(), kept);
         let tool = step.hooks.filter(|tool| !self.has_hooks(tool));
         self.hooks.extend(tool.map(str::to_owned));
         if !self.has(step.name) {
@@ -36,6 +44,7 @@ impl Record {
     pub fn remove(&mut self, step: &str) {
         self.steps.retain(|own| own != step);
         self.hooks.retain(|own| hooked(step) != Some(own.as_str()));
+        self.kept.remove(step);
     }
 
     pub fn has(&self, step: &str) -> bool {
@@ -45,6 +54,11 @@ impl Record {
     /// Whether the git hooks of a tool were installed.
     pub fn has_hooks(&self, tool: &str) -> bool {
         self.hooks.iter().any(|own| own == tool)
+    }
+
+    /// The files of a step that stay.
+    pub fn kept(&self, step: &str) -> &[String] {
+        self.kept.get(step).map_or(&[][..], Vec::as_slice)
     }
 
     /// Reads the record. A repository without one has no steps. Exit 2 if it cannot be understood.

@@ -24,6 +24,9 @@ pub fn hooked(step: &str) -> Option<&'static str> {
     }
 }
 
+/// The files of the ledger's step, but for its skill.
+pub const LEDGER_FILES: [&str; 3] = [".gitattributes", ".gitignore", ".claude/settings.json"];
+
 /// A command and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandWords(pub Vec<String>);
@@ -55,7 +58,7 @@ pub struct Step {
     pub commands: Vec<CommandWords>,
     /// The tool whose git hooks the commands install.
     pub hooks: Option<&'static str>,
-    /// The files of the main checkout that the commands may write.
+    /// The files of the main checkout that its tool may write or take back.
     pub files: Vec<String>,
 }
 

@@ -43,6 +43,9 @@ pub struct Args {
     /// Take out again what `install` wrote and nobody has edited; `ledger-synth hook uninstall` takes out the git hooks
     #[arg(long, conflicts_with = "tracked")]
     undo: bool,
+    /// With --undo: leave this file as it is; may be given several times
+    #[arg(long, value_name = "FILE", requires = "undo")]
+    keep: Vec<String>,
 }
 
 impl Args {
@@ -60,7 +63,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let is_dry = ui.is_dry();
     if args.undo {
-        return undo(ui, &ledger, is_dry, &args.programs());
+        return undo(ui, &ledger, is_dry, args);
     }
     let before = ledger.page.tracked;
     let tracked = match args.tracked.as_deref().and_then(Tracked::of) {
@@ -125,11 +128,13 @@ pub fn configure(ledger: &Ledger, is_dry: bool, tracked: Tracked, programs: &[Ho
     Ok(Configured { files, settings })
 }
 
-/// Takes out what [`configure`] writes. A skill that somebody has edited stays.
-fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, programs: &[HookProgram]) -> Result<Exit> {
+/// Takes out what [`configure`] writes, but from the files that are to be kept. A skill that somebody has edited stays.
+fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, args: &Args) -> Result<Exit> {
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
-    let mut edits = program_edits(&worktree, programs, SetupFile::take_out)?;
-    let edited = edited_skills(&worktree, programs, &edits)?;
+    let programs = args.programs();
+    let mut edits = program_edits(&worktree, &programs, SetupFile::take_out)?;
+    let mut edited = edited_skills(&worktree, &programs, &edits)?;
+    edited.retain(|name| !args.keep.contains(name));
     for edit in edits.iter_mut().filter(|edit| edit.after.is_empty() && edit.before.contains(BANNER)) {
         if was_in_git(ledger, &edit.name)? {
             edit.after = "{}\n".to_owned();
@@ -138,6 +143,7 @@ fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, programs: &[HookProgram]) -> Res
     for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, git_setup::ignore_line(ledger)?)] {
         edits.extend(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
     }
+    edits.retain(|edit| !args.keep.contains(&edit.name));
     let tell = |[would, did]: [&str; 2], name: &str| match ui.is_json() {
         true => ui.json(&json!({ "removed": name, "done": !is_dry })),
         false => ui.line(format!("{} {}", if is_dry { would } else { did }, printable(name))),

@@ -14,13 +14,13 @@ use crate::tool::record_file;
 /// Variables that name another root than that of this repository.
 const WORKER_VARIABLES: [&str; 3] = ["WORKER_CTL_ROOT", "WORKER_CTL_WORKER", "WORKER_CTL_WORKTREE"];
 
-/// Carries out a step. Returns `false` if one of its commands failed; those after it are not run.
+/// Carries out a step, where these files are there already. Returns `false` if one of its commands failed; those after it are not run.
 ///
 /// The record is written before the first command, so that a killed set-up can be taken back.
-pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step) -> Result<bool> {
+pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step, present: &[String]) -> Result<bool> {
     let file = record_file(&repository.repo.common_dir);
     let mut record = Record::load(&file)?;
-    record.add(step);
+    record.add(step, present);
     record.save(&file)?;
     let mut done = Ok(true);
     for words in &step.commands {

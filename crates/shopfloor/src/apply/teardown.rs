@@ -12,6 +12,7 @@ use super::setup::{run, show_dry};
 use crate::facts::remains;
 use crate::facts::repository::Repository;
 use crate::plan::teardown::commands;
+use crate::setup_log::Record;
 use crate::step::{CommandWords, LEDGER, OVERLAY};
 
 /// Takes a step back, or in a dry run says how. `doomed` is the overlay, if a person agreed that it is deleted. Returns
@@ -21,11 +22,11 @@ pub fn undo(
     env: &Env,
     repository: &Repository,
     step: &str,
-    has_hooks: bool,
+    record: &Record,
     doomed: Option<&Path>,
 ) -> Result<Vec<String>> {
     let mut stays = Vec::new();
-    for words in commands(step, has_hooks, remains::read(env, step).is_there) {
+    for words in commands(step, record, remains::read(env, step).is_there) {
         if ui.is_dry() {
             show_dry(ui, step, &words);
             continue;

@@ -10,9 +10,9 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::setup::{carry_out, show_dry};
+use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::ask;
-use crate::facts::setup_facts::Surroundings;
-use crate::facts::{repository, setup_facts};
+use crate::facts::setup_facts::{self, Surroundings};
 use crate::plan::setup as plan;
 use crate::setup_log::Record;
 use crate::step::Step;
@@ -70,10 +70,12 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     // Another set-up may have come first.
     let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
-    let steps = plan::steps(&setup_facts::read(env, &repository, args.private)?);
+    let found = setup_facts::read(env, &repository, args.private)?;
+    let mut steps = plan::steps(&found);
+    steps.retain(|step| wanted.contains(&step.name));
     let mut failed = Vec::new();
-    for step in steps.iter().filter(|step| wanted.contains(&step.name)) {
-        let is_done = carry_out(ui, &here, &repository, step);
+    for step in &steps {
+        let is_done = carry_out(ui, &here, &repository, step, &found.present);
         // Ctrl-C ends all of it.
         proc::check_interrupt()?;
         let is_done = is_done.unwrap_or_else(|failure| {
@@ -82,11 +84,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         });
         failed.extend((!is_done).then_some(step.name));
     }
-    let written = steps.iter().filter(|step| wanted.contains(&step.name)).flat_map(|step| step.files.iter());
-    let written: Vec<PathBuf> = written.map(PathBuf::from).filter(|path| repository.main.join(path).exists()).collect();
-    for path in repository.git.ignored(&repository.main, &written, None)? {
-        ui.note(format!("git ignores {}, so new worktrees do not get it", path.display()));
-    }
+    name_ignored(ui, &repository, &steps, &found.present)?;
     if !failed.is_empty() {
         ui.warn(format!("not set up: {}; do what the hints say, then run `shopfloor setup` again", failed.join(", ")));
         return Ok(Exit::No);
@@ -97,6 +95,16 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let first = if args.private { "" } else { "commit what `git status` shows; then " };
     ui.note(format!("{first}`shopfloor new NAME` makes a worktree for an agent"));
     Ok(if is_whole { Exit::Done } else { Exit::No })
+}
+
+/// Names the files that these steps wrote and that git ignores.
+fn name_ignored(ui: &Ui, repository: &Repository, steps: &[Step], present: &[String]) -> Result<()> {
+    let is_new = |file: &&String| !present.contains(file) && repository.main.join(file).exists();
+    let written: Vec<PathBuf> = steps.iter().flat_map(|step| &step.files).filter(is_new).map(PathBuf::from).collect();
+    for path in repository.git.ignored(&repository.main, &written, None)? {
+        ui.note(format!("git ignores {}, so new worktrees do not get it", path.display()));
+    }
+    Ok(())
 }
 
 /// Prints what a person has to add where another program manages the hooks, a block for each file. Returns whether there

@@ -25,6 +25,9 @@ pub struct Args {
     /// Remove the skills that nobody has edited instead; exits with 1 if one stays
     #[arg(long)]
     pub undo: bool,
+    /// With --undo: leave this file as it is; may be given several times
+    #[arg(long, value_name = "FILE", requires = "undo")]
+    pub keep: Vec<String>,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
@@ -38,6 +41,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         })?;
         let is_same = |own: &[u8]| own == text.as_bytes();
         let action = match top.read(&file)? {
+            _ if args.keep.contains(&path) => continue,
             None if args.undo => continue,
             None if ui.is_dry() || create(&repository, &top, &file, text)? => "written",
             Some(own) if is_same(&own) && !args.undo => "unchanged",

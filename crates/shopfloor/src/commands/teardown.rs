@@ -12,7 +12,7 @@ use shopfloor_core::ui::Ui;
 use crate::apply::teardown::undo;
 use crate::facts::{remains, repository};
 use crate::setup_log::Record;
-use crate::step::{OVERLAY, STEPS, WORKERS, hooked};
+use crate::step::{OVERLAY, STEPS, WORKERS};
 use crate::tool::{lock_file, record_file};
 
 /// Take back what `setup` did in this repository
@@ -69,8 +69,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         if !record.has(step) {
             continue;
         }
-        let has_hooks = hooked(step).is_some_and(|tool| record.has_hooks(tool));
-        let stays = undo(ui, &here, &repository, step, has_hooks, doomed.as_deref())?;
+        let stays = undo(ui, &here, &repository, step, &record, doomed.as_deref())?;
         stays.iter().for_each(|line| ui.warn(format!("{step} stays: {line}")));
         is_whole &= stays.is_empty();
         if stays.is_empty() && !ui.is_dry() {

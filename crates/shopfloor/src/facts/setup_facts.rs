@@ -14,6 +14,7 @@ use shopfloor_core::sandbox;
 use super::repository::Repository;
 use super::run_tool::{ask, program};
 use crate::skill::{self, DIR, SKILLS};
+use crate::step::LEDGER_FILES;
 use crate::tool::TOOLS;
 
 /// Files that a new worktree lacks, and that every agent needs.
@@ -51,6 +52,8 @@ pub struct Surroundings {
     pub has_ledger: bool,
     /// Whether the main checkout has every skill, in whatever version.
     pub has_skills: bool,
+    /// The files that a step would write if they were not there already as it needs them.
+    pub present: Vec<String>,
     pub has_root: bool,
     /// Whether there is a commit that worktrees can start from.
     pub has_commit: bool,
@@ -121,11 +124,24 @@ pub fn read(env: &Env, repository: &Repository, is_private: bool) -> Result<Surr
     let is_good = |check: &str| findings.iter().any(|finding| finding["check"] == check && finding["ok"] == true);
     let has_hooks = found.hooked.contains(&"ledger-synth") || !found.has_own_hooks;
     found.has_ledger = is_good("driver") && is_good("attribute") && has_hooks;
+    found.present = present(env, repository, found.agents.contains(&"claude"))?;
     let root = ask(env, &["worker-ctl", "status"])?;
     // A root that the user's own list does not name yet is there all the same.
     let is_unlisted = |record: &Value| record.pointer("/error/kind") == Some(&"unlisted_root".into());
     found.has_root = root.status.success() || root.records.iter().any(is_unlisted);
     Ok(found)
+}
+
+/// The files that are there as their steps need them.
+fn present(env: &Env, repository: &Repository, has_claude: bool) -> Result<Vec<String>> {
+    let claude = has_claude.then_some("--claude");
+    let planned = ask(env, &[&["ledger-synth", "--dry-run", "install"][..], claude.as_slice()].concat())?.records;
+    let skills = SKILLS.iter().map(|(name, _)| skill::file(DIR, name));
+    let all = std::iter::once("sweatfile").chain(LEDGER_FILES).map(str::to_owned).chain(skills);
+    let is_present = |file: &String| {
+        repository.main.join(file).symlink_metadata().is_ok() && planned.iter().all(|one| one["wrote"] != **file)
+    };
+    Ok(all.filter(is_present).collect())
 }
 
 /// Leaves out worktrees whose local files differ from those of the main checkout: attaching them would replace theirs.

@@ -2,7 +2,7 @@
 
 use crate::facts::setup_facts::Surroundings;
 use crate::skill::{self, DIR};
-use crate::step::{CommandWords, LEDGER, OVERLAY, SKILLS, SWEATFILE, Step, WORKERS};
+use crate::step::{CommandWords, LEDGER, LEDGER_FILES, OVERLAY, SKILLS, SWEATFILE, Step, WORKERS};
 
 /// The steps that are still to be done, in their order: hooks come before the root of the workers, which copies them. A
 /// private set-up leaves out what others would find in the repository.
@@ -75,8 +75,8 @@ fn sweatfile(found: &Surroundings) -> Option<Step> {
         if found.unapproved.is_empty() {
             step.commands.push(CommandWords::new(&["sweatfile-apply", "approve", "--yes"]));
         }
-        step.files.push("sweatfile".to_owned());
     }
+    step.files.push("sweatfile".to_owned());
     add_hook(found, &mut step, "sweatfile-apply");
     (!step.commands.is_empty()).then_some(step)
 }
@@ -104,10 +104,8 @@ fn ledger(found: &Surroundings) -> Option<Step> {
     let purpose = "join what agents did and decided into one page that merges without conflicts";
     let mut step = Step::new(LEDGER, purpose.to_owned());
     step.commands.push(if has_claude { install.with(["--claude".to_owned()]) } else { install });
-    step.files.push(".gitattributes".to_owned());
-    if has_claude {
-        step.files.extend([".claude/settings.json".to_owned(), skill::file(DIR, "synthesize-ledgers")]);
-    }
+    step.files.extend(LEDGER_FILES.map(str::to_owned));
+    step.files.push(skill::file(DIR, "synthesize-ledgers"));
     // Hooks that were there before are not this step's.
     step.hooks = Some("ledger-synth").filter(|tool| !found.hooked.contains(tool));
     Some(step)

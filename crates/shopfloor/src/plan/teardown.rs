@@ -1,22 +1,30 @@
 //! How a step is taken back: by its own tool.
 
+use crate::setup_log::Record;
 use crate::step::{CommandWords, LEDGER, OVERLAY, SKILLS, SWEATFILE, WORKERS, hooked};
 
-/// The commands that take a step back; without those of its tool, if nothing of it is there.
-pub fn commands(step: &str, has_hooks: bool, is_there: bool) -> Vec<CommandWords> {
+const REPAIR: [&str; 4] = ["sweatfile-apply", "doctor", "--repair", "--yes"];
+
+/// The commands that take a step back, but for the files that were there before; without those of its tool, if nothing of
+/// it is there.
+pub fn commands(step: &str, record: &Record, is_there: bool) -> Vec<CommandWords> {
+    let kept = record.kept(step);
     // The hook goes first: it would attach worktrees anew.
-    let hook = hooked(step).filter(|_| has_hooks).map(|tool| CommandWords::new(&[tool, "hook", "uninstall"]));
+    let hook =
+        hooked(step).filter(|tool| record.has_hooks(tool)).map(|tool| CommandWords::new(&[tool, "hook", "uninstall"]));
     let own: &[&[&str]] = match step {
         _ if !is_there => &[],
-        // The second takes what it wrote into `info/exclude` for worktrees that are gone.
-        SWEATFILE => &[&["sweatfile-apply", "init", "--undo"], &["sweatfile-apply", "doctor", "--repair", "--yes"]],
+        // What it wrote into `info/exclude` for worktrees that are gone.
+        SWEATFILE if !kept.is_empty() => &[&REPAIR],
+        SWEATFILE => &[&["sweatfile-apply", "init", "--undo"], &REPAIR],
         OVERLAY => &[&["overlay-sync", "detach"]],
         LEDGER => &[&["ledger-synth", "install", "--undo", "--claude"]],
         SKILLS => &[&["shopfloor", "skills", "--undo"]],
         WORKERS => &[&["worker-ctl", "deinit", "--yes"]],
         _ => &[],
     };
-    hook.into_iter().chain(own.iter().map(|words| CommandWords::new(words))).collect()
+    let keep = kept.iter().filter(|_| step != SWEATFILE).map(|file| format!("--keep={file}"));
+    hook.into_iter().chain(own.iter().map(|words| CommandWords::new(words).with(keep.clone()))).collect()
 }
 
 #[cfg(test)]
@@ -26,7 +34,9 @@ mod tests {
     #[test]
     fn what_is_gone_needs_no_command() {
         let lines = |step: &str, has_hooks: bool, is_there: bool| -> Vec<String> {
-            commands(step, has_hooks, is_there).iter().map(CommandWords::line).collect()
+            let mut record = Record::default();
+            record.hooks.extend(hooked(step).filter(|_| has_hooks).map(str::to_owned));
+            commands(step, &record, is_there).iter().map(CommandWords::line).collect()
         };
         assert!(lines(OVERLAY, false, false).is_empty() && lines(WORKERS, true, false).is_empty());
         assert_eq!(lines(OVERLAY, true, false), ["overlay-sync hook uninstall"]);

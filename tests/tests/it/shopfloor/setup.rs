@@ -425,6 +425,28 @@ fn a_forged_record_deletes_writes_and_runs_nothing_of_a_person() {
     assert!(theirs.join("config.toml").exists() && !app.has("hook"));
 }
 
+/// In a clone of a repository that somebody has set up, a set-up makes the rest, and that alone is taken back.
+#[test]
+fn a_teardown_leaves_what_was_checked_in_before() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    app.git(&["add", "sweatfile", ".gitattributes"]);
+    app.git(&["commit", "-q", "-m", "setup"]);
+    app.git(&["clone", "-q", ".", "../mate"]);
+    w.program("claude", "exec sleep 600");
+    let mate = w.at(w.home("mate"));
+    let before = told(&mate);
+    mate.shopfloor(&["setup", "--yes"]).exit(0).any_err().out_has("ledger-synth install --claude");
+    assert!(mate.has(".claude/settings.json") && mate.has(".git/hooks/post-checkout"));
+    mate.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert_eq!((mate.git(&["status", "--porcelain"]), mate.has(".claude/settings.json")), (String::new(), false));
+    assert_eq!(told(&mate).keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    // What the first person made is theirs to take back, though it is checked in.
+    app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert!(!app.has("sweatfile") && !app.has(".gitattributes"));
+}
+
 /// A worktree that has a file of its own keeps it.
 #[test]
 fn a_worktree_with_files_of_its_own_is_left_out_and_named() {
