@@ -57,6 +57,9 @@ pub struct Row {
     /// How many commits its branch has that the one on which its work lands lacks, and the other way round.
     pub ahead: Option<u64>,
     pub behind: Option<u64>,
+    /// Whether the branch on which its work lands has all that its own has, which is not as it was made.
+    #[serde(skip)]
+    pub is_merged: bool,
     /// The request of its branch, as the forge told it last.
     pub request: Option<Value>,
     /// The commit of its branch that has landed as another one.
@@ -100,10 +103,10 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
                 // A worktree that a person made is called like its branch until it has a worker.
                 let name = if row.kind == "root" || !row.is_known { worker.name.clone() } else { row.name.clone() };
                 let own = std::mem::take(*row);
-                let Row { id, kind, is_main, is_known, is_as_made, agent, dirty, pending, parent, .. } = own;
+                let Row { id, kind, is_main, is_known, is_as_made, is_merged, agent, dirty, pending, parent, .. } = own;
                 let stat = own.stat.or(worker.stat);
                 let (ahead, behind) = (worker.ahead.or(own.ahead), worker.behind.or(own.behind));
-                let counts = Row { stat, ahead, behind, dirty, pending, ..worker };
+                let counts = Row { stat, ahead, behind, is_merged, dirty, pending, ..worker };
                 **row = Row { name, id, kind, is_main, is_known, is_as_made, agent, parent, ..counts };
             }
             _ => rows.push(worker),
@@ -126,6 +129,7 @@ fn row(record: &Value) -> Row {
         stat: record.get("stat").cloned(),
         ahead: record["ahead"].as_u64(),
         behind: record["behind"].as_u64(),
+        is_merged: record["merged"] == true,
         ..Row::default()
     }
 }
@@ -353,7 +357,9 @@ fn cells(row: &Row, here: &str) -> Vec<String> {
 /// What its branch has that has not landed, and what is not committed.
 fn changes(row: &Row) -> String {
     let stat = row.stat.as_ref().filter(|stat| stat["files"] != 0);
-    let is_merged = row.ahead == Some(0) && stat.is_some() && row.dirty != Some(true);
+    // Work that has landed as another commit is still a change.
+    let has_work = row.is_merged || stat.is_some();
+    let is_merged = row.ahead == Some(0) && has_work && row.dirty != Some(true);
     let stat = stat.filter(|_| !is_merged);
     let mut changes: Vec<String> =
         stat.map(|stat| format!("+{} -{}", stat["insertions"], stat["deletions"])).into_iter().collect();

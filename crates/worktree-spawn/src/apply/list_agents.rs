@@ -42,8 +42,8 @@ pub struct ListingRequest {
     /// Also tell whether there are uncommitted changes, which is slower
     #[arg(long)]
     pub status: bool,
-    /// Also count the lines that changed since each worktree was made, and the commits that it is ahead of and behind the
-    /// branch on which its work lands, which is slower
+    /// Also count the lines that each worktree changes of the branch on which its work lands, and the commits that it is
+    /// ahead of and behind that one, which is slower
     #[arg(long)]
     pub stat: bool,
     /// Ask this command whether an agent lives that `run` did not start: {id} {slug} {path} are filled in, exit 0 means
@@ -64,8 +64,10 @@ pub struct ListedAgent {
     pub is_dirty: Option<std::result::Result<bool, String>>,
     /// Why commits in its sandbox were not taken, if that was asked for.
     pub refused: Option<String>,
-    /// What changed in its worktree since that was made, if that was asked for and can be told.
+    /// What its worktree changes of the branch on which its work lands, if that was asked for and can be told.
     pub stat: Option<DiffStat>,
+    /// Whether its branch has other files than when it was made, and nothing that the one on which its work lands lacks.
+    pub merged: Option<bool>,
     /// How many commits its branch has that the one on which its work lands lacks, and the other way round.
     pub distance: Option<(u64, u64)>,
 }
@@ -105,6 +107,8 @@ pub struct AgentAnswer<'r> {
     ahead: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     behind: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merged: Option<bool>,
 }
 
 impl ListedAgent {
@@ -143,6 +147,7 @@ impl ListedAgent {
             stat: self.stat,
             ahead: self.distance.map(|(ahead, _)| ahead),
             behind: self.distance.map(|(_, behind)| behind),
+            merged: self.merged,
         }
     }
 }
@@ -180,8 +185,9 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         let has_session = sessions.binary_search(&encoded(&agent.id).into()).is_ok();
         let pending = if has_session { Spool::new(&shared, &agent.id).pending()? } else { 0 };
         let children = children.get(&agent.id).copied().unwrap_or(0);
-        let (is_dirty, refused, stat, distance) = (None, None, None, None);
-        listed.push(ListedAgent { known, liveness, exit, pending, children, is_dirty, refused, stat, distance });
+        let (is_dirty, refused, stat, merged, distance) = (None, None, None, None, None);
+        let one = ListedAgent { known, liveness, exit, pending, children, is_dirty, refused, stat, merged, distance };
+        listed.push(one);
     }
     if (request.status || request.stat) && !ui.is_dry() {
         for listed in &mut listed {
@@ -200,21 +206,22 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         listed.iter_mut().zip(dirty).for_each(|(listed, dirty)| listed.is_dirty = dirty);
     }
     if request.stat {
-        let git = Git::find(env)?;
-        let stats = proc::map_parallel(&listed, |listed| diff_stat(&git, place, &listed.known));
-        listed.iter_mut().zip(stats).for_each(|(listed, stat)| listed.stat = stat);
-        count_commits(&git, place, &mut listed, main.as_deref())?;
+        count_changes(&Git::find(env)?, place, &mut listed, main.as_deref())?;
     }
     Ok(listed)
 }
 
-/// Counts how far each branch is from the one on which its work lands: its parent's, else `main`, the main checkout's.
-fn count_commits(git: &Git, place: &Place, all: &mut [ListedAgent], main: Option<&str>) -> Result<()> {
+/// The branch on which its work lands: its parent's, else `main`, the main checkout's.
+fn target_of<'k>(known: &'k KnownAgent, main: Option<&'k str>) -> Option<&'k str> {
+    known.agent.target.as_deref().or(main).filter(|target| is_branch_name(target))
+}
+
+/// Counts how far each branch is from the one on which its work lands, and what its worktree changes.
+fn count_changes(git: &Git, place: &Place, all: &mut [ListedAgent], main: Option<&str>) -> Result<()> {
     let mut known = BTreeMap::new();
     for listed in all.iter_mut().filter(|listed| !listed.known.worktree.is_main) {
-        let target = listed.known.agent.target.clone().or_else(|| main.map(str::to_owned));
-        let Some(target) = target.filter(|target| is_branch_name(target)) else { continue };
-        let distances = match known.entry(target) {
+        let Some(target) = target_of(&listed.known, main) else { continue };
+        let distances = match known.entry(target.to_owned()) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let base = format!("refs/heads/{}", entry.key());
@@ -223,16 +230,38 @@ fn count_commits(git: &Git, place: &Place, all: &mut [ListedAgent], main: Option
         };
         listed.distance = listed.known.worktree.branch.as_ref().and_then(|branch| distances.get(branch).copied());
     }
+    let found = proc::map_parallel(&*all, |listed| changes(git, place, listed, target_of(&listed.known, main)));
+    for (listed, found) in all.iter_mut().zip(found) {
+        (listed.stat, listed.merged) = found.unwrap_or_default();
+    }
     Ok(())
 }
 
-/// Compares a worktree with the commit it was made at; none for a worktree that was made by hand, and where git fails.
-fn diff_stat(git: &Git, place: &Place, known: &KnownAgent) -> Option<DiffStat> {
-    let base = known.agent.base_sha.as_deref().filter(|_| !known.worktree.is_lost)?;
-    let git = known.worktree.git(git, place).ok()?;
-    let how =
-        ["diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules", base, "--"];
-    let output = git.cmd(&known.worktree.path).args(how).within(LOOK_LIMIT).capture().ok()?;
+/// What a worktree changes of the branch on which its work lands, else since it was made, and whether all of its work has
+/// landed; none for a worktree that was made by hand, and where git fails.
+fn changes(
+    git: &Git,
+    place: &Place,
+    listed: &ListedAgent,
+    target: Option<&str>,
+) -> Option<(Option<DiffStat>, Option<bool>)> {
+    let KnownAgent { agent, worktree, .. } = &listed.known;
+    let birth = agent.base_sha.as_deref().filter(|_| !worktree.is_lost)?;
+    let git = worktree.git(git, place).ok()?;
+    let target = target.map(|target| format!("refs/heads/{target}"));
+    // A rebased branch, or one that has merged the other, has the other's changes as well.
+    let own = target.and_then(|target| diff_stat(&git, &worktree.path, &["--merge-base", &target]));
+    let stat = own.or_else(|| diff_stat(&git, &worktree.path, &[birth]));
+    let is_merged = listed.distance.map(|(ahead, _)| {
+        ahead == 0 && diff_stat(&git, &worktree.path, &[birth, "HEAD"]).is_some_and(|stat| stat.files > 0)
+    });
+    Some((stat, is_merged))
+}
+
+/// Counts the lines of a difference; none where git fails.
+fn diff_stat(git: &Git, worktree: &Path, between: &[&str]) -> Option<DiffStat> {
+    let how = ["diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules"];
+    let output = git.cmd(worktree).args(how).args(between).arg("--").within(LOOK_LIMIT).capture().ok()?;
     if !output.status.success() {
         return None;
     }

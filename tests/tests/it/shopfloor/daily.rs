@@ -56,6 +56,26 @@ fn status_joins_what_five_tools_say_and_asks_each_once() {
 }
 
 #[test]
+fn changes_are_the_branch_s_own_and_not_those_of_the_branch_on_which_it_lands() {
+    let w = World::new();
+    let app = app(&w);
+    let child = w.at(app.shopfloor(&["new", "feat"]).exit(0).any_err().stdout.trim_end());
+    let status = || app.shopfloor(&["status"]).exit(0).any_err().stdout.clone();
+    child.commit("feat", "a\n");
+    app.commit("README.md", "one\ntwo\nthree\nfour\n");
+    child.git(&["merge", "-q", "-m", "with main", "main"]);
+    assert!(status().contains("+1 -0, 2 ahead"), "{}", status());
+    child.git(&["rebase", "-q", "main"]);
+    assert!(status().contains("+1 -0, 1 ahead"), "{}", status());
+    app.git(&["merge", "-q", "--ff-only", "main.feat"]);
+    assert!(status().contains("merged"), "{}", status());
+    // What is not committed is all that is left.
+    child.write("feat", "b\n");
+    let left = status();
+    assert!(left.contains("+1 -1, uncommitted") && !left.contains("merged"), "{left}");
+}
+
+#[test]
 fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
     let w = World::new();
     let app = app(&w);
