@@ -14,7 +14,7 @@ use crate::facts::moved::{listed_as_gone, moved};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
 use crate::journal::{self, RemovalJournal, SpawnJournal};
-use crate::repository_view::{Place, Worktree};
+use crate::repository_view::Place;
 use crate::settings::Settings;
 use crate::spool;
 
@@ -113,16 +113,7 @@ fn check_places(env: &Env, place: &Place) -> Result<Vec<Finding<RepairAll>>> {
         let detail = format!("{} is listed as a worktree of a repository that is gone", path.display());
         findings.push(mendable("worktrees", detail, "list it as one of this repository".into()));
     }
-    // What an agent has put in the place of its `.git`.
-    let git = Git::find(env)?;
-    let is_moved = |worktree: &Worktree| moved.iter().any(|found| found.worktree.git_dir == worktree.git_dir);
-    for worktree in repository::worktrees(place)?.iter().filter(|worktree| !worktree.is_lost && !is_moved(worktree)) {
-        if let Err(failure) = worktree.git(&git, place) {
-            findings.push(Finding::bad("worktrees", failure.message, failure.hints.join("; "), None));
-        }
-    }
-    for worktree in repair::lost(place, &moved)? {
-        let (detail, fix) = repair::lost_and_fix(&worktree);
+    for (detail, fix) in repair::lost(place, &Git::find(env)?, &moved)? {
         findings.push(Finding::bad("worktrees", detail, fix, None));
     }
     Ok(findings)

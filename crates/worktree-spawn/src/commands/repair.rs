@@ -39,7 +39,7 @@ pub enum RepairSubject {
 }
 
 /// What is wrong with a worktree that was not found, and how to mend it.
-pub fn lost_and_fix(worktree: &Worktree) -> (String, String) {
+fn lost_and_fix(worktree: &Worktree) -> (String, String) {
     let path = worktree.path.display();
     if worktree.is_cut_off() {
         let dot_git = shell_word(&worktree.path.join(".git"));
@@ -90,7 +90,7 @@ pub fn repair_all(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     repair::relist(env, place, &|text| tell(RepairSubject::Moved, text))?;
     let notes = recover::recover(place, &git, LostWorktrees::Undo)?;
     notes.into_iter().for_each(|note| tell(RepairSubject::Spawn, note));
-    tell_lost(place, &moved, tell)?;
+    tell_lost(place, &git, &moved, tell)?;
     // The lines that are needed depend on the files.
     repair::restore_files(env, place, &|text| tell(RepairSubject::Files, text))?;
     if lock_and_excludes::lacks_excludes(place)? {
@@ -115,7 +115,7 @@ fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
     for (id, _, spawn) in journal::left_behind::<SpawnJournal>(&place.shared())? {
         tell(RepairSubject::Spawn, format!("would {}", undo::foresee(place, &git, &id, &spawn)));
     }
-    tell_lost(place, &moved, tell)?;
+    tell_lost(place, &git, &moved, tell)?;
     for known in agents::all(place)?.iter().filter(|known| repair::lacks_files(known)) {
         tell(RepairSubject::Files, format!("would restore the configuration of {}", known.agent.id));
     }
@@ -126,17 +126,22 @@ fn preview(env: &Env, place: &Place, tell: Tell<'_>) -> Result<()> {
 }
 
 /// Names the worktrees that were not found.
-fn tell_lost(place: &Place, moved: &[MovedWorktree], tell: Tell<'_>) -> Result<()> {
-    for worktree in lost(place, moved)? {
-        let (detail, fix) = lost_and_fix(&worktree);
+fn tell_lost(place: &Place, git: &Git, moved: &[MovedWorktree], tell: Tell<'_>) -> Result<()> {
+    for (detail, fix) in lost(place, git, moved)? {
         tell(RepairSubject::Lost, format!("{detail}; {fix}"));
     }
     Ok(())
 }
 
-/// The worktrees that are neither where git's record says nor among those that were found elsewhere.
-pub fn lost(place: &Place, moved: &[MovedWorktree]) -> Result<Vec<Worktree>> {
+/// What is wrong with the worktrees that are not where git's record says, or that lead elsewhere, and how to mend it; but for
+/// those that were found.
+pub fn lost(place: &Place, git: &Git, moved: &[MovedWorktree]) -> Result<Vec<(String, String)>> {
     let is_found = |worktree: &Worktree| moved.iter().any(|moved| moved.worktree.git_dir == worktree.git_dir);
     let all = repository::worktrees(place)?;
-    Ok(all.into_iter().filter(|worktree| worktree.is_lost && !is_found(worktree)).collect())
+    let wrong = all.iter().filter(|worktree| !is_found(worktree)).filter_map(|worktree| match worktree.is_lost {
+        true => Some(lost_and_fix(worktree)),
+        // An agent, or another repository, has put something in the place of its `.git`.
+        false => worktree.git(git, place).err().map(|failure| (failure.message, failure.hints.join("; "))),
+    });
+    Ok(wrong.collect())
 }

@@ -37,8 +37,8 @@ pub fn moved(place: &Place, base: &Path) -> Result<Vec<MovedWorktree>> {
             tops.push(worktree.path.clone());
             continue;
         }
-        let was = || Root::open(&worktree.path).ok().and_then(|dir| claimed(&worktree, dir, false));
-        let below = || candidates(&worktree, &tops, base).find_map(|dir| claimed(&worktree, dir, true));
+        let was = || Root::open(&worktree.path).ok().and_then(|dir| claimed(place, &worktree, dir, false));
+        let below = || candidates(&worktree, &tops, base).find_map(|dir| claimed(place, &worktree, dir, true));
         if let Some(moved) = was().or_else(|| without_dot_git(place, &worktree)).or_else(below) {
             tops.push(moved.path.clone());
             found.push(moved);
@@ -73,11 +73,13 @@ fn candidates(worktree: &Worktree, tops: &[PathBuf], base: &Path) -> impl Iterat
 }
 
 /// The directory as the new place of this worktree, if its `.git` file names a record of this name that is this one or
-/// gone. The record's path may have been written by an agent, and lead to a person's other worktree.
+/// gone. The record's path may have been written by an agent, and lead to a person's other worktree: where the record that
+/// is named is gone, this repository was moved, or another one is away, so our record of the agent has to be about the
+/// directory.
 ///
 /// Below a checkout of this repository (`is_within`) it may be the copy of a worktree that another repository still has
 /// at its place: then this repository is a copy, too.
-fn claimed(worktree: &Worktree, dir: Root, is_within: bool) -> Option<MovedWorktree> {
+fn claimed(place: &Place, worktree: &Worktree, dir: Root, is_within: bool) -> Option<MovedWorktree> {
     let path = dir.path().to_path_buf();
     let says = dir.read_dot_git()?;
     let named = clean(&path.join(OsStr::from_bytes(says.strip_prefix(b"gitdir: ")?.trim_ascii_end())));
@@ -89,7 +91,7 @@ fn claimed(worktree: &Worktree, dir: Root, is_within: bool) -> Option<MovedWorkt
         let original = recorded_path(&named).ok().flatten();
         is_within && original.is_some_and(|original| original.join(".git").exists() && !is_same(&original, &path))
     };
-    let is_its = is_same(&named, &worktree.git_dir) || is_gone || is_copy();
+    let is_its = is_same(&named, &worktree.git_dir) || is_gone && (is_within || is_ours(place, worktree)) || is_copy();
     is_its.then(|| MovedWorktree { worktree: worktree.clone(), path, dir, says: Some(says) })
 }
 
@@ -98,7 +100,12 @@ fn claimed(worktree: &Worktree, dir: Root, is_within: bool) -> Option<MovedWorkt
 fn without_dot_git(place: &Place, worktree: &Worktree) -> Option<MovedWorktree> {
     let path = worktree.path.clone();
     let is_missing = path.join(".git").symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
-    let is_its = || agents::in_tree(place, worktree).first().is_some_and(|known| known.is_managed);
-    let dir = Root::open(&path).ok().filter(|_| is_missing && worktree.is_cut_off() && is_its())?;
+    let is_its = || worktree.is_cut_off() && is_ours(place, worktree);
+    let dir = Root::open(&path).ok().filter(|_| is_missing && is_its())?;
     Some(MovedWorktree { worktree: worktree.clone(), path, dir, says: None })
+}
+
+/// Whether our record of a worktree's agent is about the directory at its path.
+fn is_ours(place: &Place, worktree: &Worktree) -> bool {
+    agents::in_tree(place, worktree).first().is_some_and(|known| known.is_managed)
 }

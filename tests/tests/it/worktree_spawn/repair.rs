@@ -77,6 +77,24 @@ fn a_worktree_outside_of_a_moved_repository_is_reconnected() {
 }
 
 #[test]
+fn a_worktree_of_another_repository_that_is_away_is_left() {
+    let w = World::new();
+    let (app, other) = (app(&w), w.repo("other"));
+    let x = w.at(other.spawn(&["subtree", "x", "--base-dir", "../trees"]).succeeds().stdout.trim_end());
+    app.git(&["worktree", "add", "-q", "../x"]);
+    let record = app.path.join(".git/worktrees/x/gitdir");
+    write(&record, &format!("{}/.git\n", x.path.display()));
+    let before = (x.read(".git"), std::fs::read(&record).unwrap());
+    std::fs::rename(&other.path, w.home("away")).unwrap();
+    for args in [&["repair", "-n"][..], &["repair"]] {
+        app.spawn(args).exit(0).out_has("trees/x/.git does not lead to ");
+        assert_eq!((x.read(".git"), std::fs::read(&record).unwrap()), before, "{args:?}");
+    }
+    std::fs::rename(w.home("away"), &other.path).unwrap();
+    assert_eq!(x.spawn(&["whoami"]).exit(0).stdout, "main.x\n");
+}
+
+#[test]
 fn a_copied_repository_leaves_the_original_alone() {
     let w = World::new();
     let app = app(&w);
