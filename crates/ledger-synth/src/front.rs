@@ -72,26 +72,17 @@ impl Front {
     /// Parses a frontmatter in which every line is `key: plain words`, which YAML reads the same way. None: it is not
     /// so simple.
     fn plain(front: &str) -> Option<Front> {
-        let mut read = Front::default();
-        for line in front.split_terminator('\n') {
-            let line = line.trim_end_matches(' ');
-            let (key, value) = line.split_once(':')?;
-            let value = value.strip_prefix(' ')?.trim_start_matches(' ');
-            let field = read.field(key)?;
-            let is_plain = |c: &u8| {
-                c.is_ascii_alphanumeric()
-                    || matches!(c, b'-' | b'+' | b'_' | b'.' | b'/' | b':' | b' ' | b'@' | b',' | b'(' | b')')
-            };
-            let bytes = value.as_bytes();
-            let begins_well = bytes.first().is_some_and(u8::is_ascii_alphanumeric);
-            let is_key = || bytes.ends_with(b":") || bytes.windows(2).any(|two| two == b": ");
-            let is_text = begins_well && bytes.iter().all(is_plain) && !is_key();
-            if field.is_some() || !is_text || value.eq_ignore_ascii_case("null") {
-                return None;
-            }
-            *field = Some(value.to_owned());
-        }
-        Some(read)
+        let is_plain = |line: &str| {
+            let (key, value) = line.trim_end_matches(' ').split_once(": ").unwrap_or_default();
+            let value = value.trim_start_matches(' ');
+            Front::default().field(key).is_some()
+                && value.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && value.chars().all(|c| c.is_ascii_alphanumeric() || "-+_./: @,()".contains(c))
+                && !value.contains(": ")
+                && !value.ends_with(':')
+                && !value.eq_ignore_ascii_case("null")
+        };
+        if front.split_terminator('\n').all(is_plain) { Front::flat(front) } else { None }
     }
 
     fn yaml(front: &str) -> Result<Front, Malformed> {
