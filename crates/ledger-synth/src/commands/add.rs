@@ -117,7 +117,7 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     ledger.git = ledger.git.unattended(&ledger.repo)?;
     let drafts = SessionDraft::open_all(&env, &ledger.drafts(), &session, ui.is_dry())?;
     let kept = drafts.iter().fold(Vec::new(), |kept, draft| newest_of_each(kept, body::parse(&draft.text)));
-    let entries = newest_of_each(kept, entries(&args)?);
+    let entries = newest_of_each(kept, args.sections.entries()?);
     if entries.is_empty() {
         drop(drafts);
         tell_once(ui, &ledger, &session)?;
@@ -173,8 +173,11 @@ fn newest_of_each(mut earlier: Vec<Entry>, later: Vec<Entry>) -> Vec<Entry> {
 }
 
 fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
-    let flags = entries(args)?;
-    let text = if flags.is_empty() { input(ui)? } else { String::new() };
+    let flags = args.sections.entries()?;
+    let text = match flags.is_empty() && !ui.can_ask() {
+        true => event_file::decode(&ui.input()?).map_err(|problem| malformed_input(&problem))?,
+        false => String::new(),
+    };
     let (meta, mut entries) = given(&text)?;
     entries.extend(flags);
     misspelt(&entries).iter().for_each(|why| ui.warn(printable(why)));
@@ -348,22 +351,4 @@ fn given(text: &str) -> Result<(Option<Meta>, Vec<Entry>)> {
 
 fn malformed_input(problem: &Malformed) -> Failure {
     Failure::malformed(format!("stdin:{}: {}", problem.line, problem.why))
-}
-
-fn input(ui: &Ui) -> Result<String> {
-    if ui.can_ask() {
-        return Ok(String::new());
-    }
-    let bytes = ui.input()?;
-    event_file::decode(&bytes).map_err(|problem| malformed_input(&problem))
-}
-
-/// What the flags say.
-fn entries(args: &Args) -> Result<Vec<Entry>> {
-    let entries = args.sections.entries()?;
-    let texts = [&args.agent, &args.kind, &args.reason, &args.title];
-    if texts.iter().any(|text| text.as_ref().is_some_and(|text| text.contains('\0'))) {
-        return Err(Failure::usage("a value contains a NUL byte"));
-    }
-    Ok(entries)
 }
