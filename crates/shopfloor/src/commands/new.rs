@@ -279,9 +279,8 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
     // A worker of the same program that has this task already, or was killed before it got it.
     let goes_on = |worker: &Value| {
         let is_done = ["needs_review", "rejected"].iter().any(|done| worker["task"] == *done);
-        let is_its = args.agent.as_ref().is_none_or(|agent| worker["agent"] == **agent);
         let is_done = is_done || task.is_some_and(|task| has_landed(worker, task));
-        is_its && !is_done && (worker["prompt"].is_null() || worker["prompt"].as_str() == task.map(str::trim))
+        !is_other(args, worker) && !is_done && (worker["prompt"].is_null() || worker["prompt"].as_str() == task.map(str::trim))
     };
     if !there()?.is_some_and(|worker| task.is_some() && goes_on(&worker)) {
         let added = quietly(ui, env, &words_for(common, "worker-ctl", add))?;
@@ -388,6 +387,9 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (Option<&str>, &Path)) -
     add.extend(args.request.iter().map(|place| format!("--request={place}")));
     let flags = [(args.yolo, "--yolo"), (args.ask, "--ask")];
     add.extend(flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag.to_owned()));
+    if let Some(worker) = worker_at(there, path)?.filter(|worker| is_other(args, worker)) {
+        forget(ui, there, &worker)?;
+    }
     if worker_at(there, path)?.is_none() {
         let added = quietly(ui, there, &add)?;
         if added.status.code() != 0 {
@@ -396,6 +398,23 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (Option<&str>, &Path)) -
     }
     let Some(worker) = worker_at(there, path)? else { return Err(Failure::failed("the worktree has no agent")) };
     task.map_or(Ok(None), |task| give(ui, there, &worker, task))
+}
+
+/// Whether a worker is of another program than the one that was named, or lacks its sandbox.
+fn is_other(args: &Args, worker: &Value) -> bool {
+    args.agent.as_ref().is_some_and(|agent| worker["agent"] != **agent) || args.sandbox && worker["runner"] != "sandbox"
+}
+
+/// Forgets a worker, which keeps its worktree. Exit 1 if it has got a task, or something to lose.
+fn forget(ui: &Ui, env: &Env, worker: &Value) -> Result<()> {
+    let name = worker["id"].as_str().unwrap_or_default();
+    let is_free = worker["alive"] != "up" && worker["prompt"].is_null() && worker["landed_prompt"].is_null();
+    if is_free && quietly(ui, env, &["worker-ctl", "nuke", "--yes", name].map(str::to_owned))?.status.code() == 0 {
+        return Ok(());
+    }
+    let (name, agent) = (shell_word(name.as_ref()), printable(worker["agent"].as_str().unwrap_or_default()));
+    Err(Failure::new(Exit::No, "wrong_state", format!("{name} was begun otherwise: it is an agent of {agent}"))
+        .hint(format!("`shopfloor nuke {name}` forgets it and keeps its worktree; then the same command goes on")))
 }
 
 /// How long the set-up may take before a task is given; then `worker-ctl start` refuses.

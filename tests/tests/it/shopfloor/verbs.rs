@@ -388,6 +388,23 @@ fn an_agent_goes_from_a_task_to_a_landed_change_in_three_commands() {
     assert_eq!(row(&app, "app")["pending"], 0);
 }
 
+/// Until an agent has a task, the program that was named last is its.
+#[test]
+fn another_program_takes_the_place_of_one_that_did_not_start() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let table = |name: &str, program: &str| {
+        format!("[worker-ctl.agents.{name}]\ncommand = [{program:?}]\nready = {{ pattern = \"^>\" }}\n")
+    };
+    let agent = built("agent").display().to_string();
+    write(&w.home(".config/shopfloor/config.toml"), &(table("broken", "/nowhere") + &table("mine", &agent)));
+    let new = |agent: &str| floor.app.shopfloor(&["new", "z", "Wait for it", "--agent", agent]);
+    new("broken").exit(4).any_out().err_has("the same command goes on");
+    new("mine").exit(0).any_out().any_err();
+    assert_eq!(floor.status("z")["agent"], "mine");
+    new("broken").exit(1).any_out().err_has("an agent of mine").err_has("`shopfloor nuke z` forgets it");
+}
+
 /// An agent can write its record and those of others, so what it calls itself there names nobody.
 #[test]
 fn no_name_that_an_agent_takes_is_anothers() {
