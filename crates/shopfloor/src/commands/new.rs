@@ -280,7 +280,9 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
     let goes_on = |worker: &Value| {
         let is_done = ["needs_review", "rejected"].iter().any(|done| worker["task"] == *done);
         let is_done = is_done || task.is_some_and(|task| has_landed(worker, task));
-        !is_other(args, worker) && !is_done && (worker["prompt"].is_null() || worker["prompt"].as_str() == task.map(str::trim))
+        !is_other(args, worker)
+            && !is_done
+            && (worker["prompt"].is_null() || worker["prompt"].as_str() == task.map(str::trim))
     };
     if !there()?.is_some_and(|worker| task.is_some() && goes_on(&worker)) {
         let added = quietly(ui, env, &words_for(common, "worker-ctl", add))?;
