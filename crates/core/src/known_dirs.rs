@@ -14,6 +14,7 @@ use crate::env::Env;
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::lock::Lock;
+use crate::path::real;
 
 /// A list, `DIR<TAB>COMMON` a line, both without links.
 #[derive(Clone, Debug)]
@@ -61,6 +62,13 @@ impl DirList {
 /// The listed roots, each with the common directory of the repository that it was made for.
 pub fn roots(env: &Env) -> Result<BTreeMap<PathBuf, PathBuf>> {
     DirList::roots(env).map_or(Ok(BTreeMap::new()), |list| list.load())
+}
+
+/// Whether a worktree is one in which worker-ctl checks work, below one of these roots. It is nobody's.
+pub fn is_for_checks(roots: &BTreeMap<PathBuf, PathBuf>, worktree: &Path) -> bool {
+    let name = worktree.file_name().unwrap_or_default().as_bytes();
+    let root = worktree.parent().filter(|all| all.ends_with(".worktrees")).and_then(Path::parent);
+    name.starts_with(b".check") && root.is_some_and(|root| roots.contains_key(&real(root)))
 }
 
 /// Exit 2 for a path that no line can hold.

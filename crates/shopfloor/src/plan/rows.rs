@@ -87,11 +87,7 @@ pub struct Told {
 /// Makes the rows: worktree-spawn's agents in its order, then the workers in other places. Where an agent is a worker too,
 /// one row tells both.
 pub fn rows(overview: &Overview) -> Vec<Row> {
-    // The worktrees in which worker-ctl checks work are nobody's.
-    let is_checks =
-        |row: &Row| row.worktree.rsplit_once("/.worktrees/").is_some_and(|(_, name)| name.starts_with(".check"));
     let agents = overview.agents.iter().filter(|record| record.get("worktree").is_some()).map(agent_row);
-    let agents = agents.filter(|row| !is_checks(row));
     let mut rows: Vec<Row> = agents.collect();
     for worker in overview.workers.iter().map(worker_row) {
         // A seat in a worktree is not the agent that works there.
@@ -440,13 +436,6 @@ mod tests {
             rows.iter().map(|row| row.waits_for).collect::<Vec<_>>(),
             [Some("look"), Some("review"), None, None]
         );
-    }
-
-    #[test]
-    fn a_worktree_of_checks_is_no_row() {
-        let check = json!({ "id": "@-check-own", "name": "@-check-own", "kind": "root", "worktree": "/w/.worktrees/.check-own" });
-        let all = Overview { agents: vec![check, overview().agents.remove(0)], ..overview() };
-        assert!(rows(&all).iter().all(|row| row.name != "@-check-own") && rows(&all).len() == 2);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LOOK_LIMIT, bare_by_mistake};
+use shopfloor_core::known_dirs;
 use shopfloor_core::proc::{self, Status};
 use shopfloor_core::ui::Ui;
 
@@ -168,12 +169,13 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
     let sessions: Vec<_> = fs::list(&sessions_dir(&shared))?;
     let mut children = BTreeMap::<String, usize>::new();
     all.iter().filter_map(|known| known.agent.parent.clone()).for_each(|id| *children.entry(id).or_default() += 1);
-    let mut listed = Vec::new();
+    let (roots, mut listed) = (known_dirs::roots(env).unwrap_or_default(), Vec::new());
     for known in all {
         let agent = &known.agent;
         let is_under =
             under.as_ref().is_none_or(|top| agent.id == top.agent.id || agent.parents.contains(&top.agent.id));
-        if !is_under || request.kind.is_some_and(|kind| kind != agent.kind || known.error.is_some()) {
+        let is_nobodys = known_dirs::is_for_checks(&roots, &known.worktree.path);
+        if !is_under || is_nobodys || request.kind.is_some_and(|kind| kind != agent.kind || known.error.is_some()) {
             continue;
         }
         let last = last_runs.remove(&agent.id);

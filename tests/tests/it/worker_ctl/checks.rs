@@ -342,6 +342,11 @@ fn a_worker_is_told_little_of_an_endless_line_and_a_root_with_places_for_checks_
     floor.app.commit("other.txt", "x\n");
     floor.ctl(&["accept", "adam", "--check", "test -e other.txt && test -e a.txt"]).succeeds().any_err();
     assert!(floor.root.has(".worktrees/.check-own"));
+    // That one is nobody's.
+    let listed = floor.app.spawn(&["list"]).exit(0).any_err();
+    assert!(listed.stdout.contains("feature/adam") && !listed.stdout.contains(".check"), "{listed}");
+    let rows = floor.app.shopfloor(&["status"]).any_status().any_err();
+    assert!(rows.stdout.contains("adam") && !rows.stdout.contains(".check"), "{rows}");
     // What a check has made of that place is in nobody's way.
     for spoil in
         ["touch $(git rev-parse --git-dir)/index.lock", "mkdir -p ro; touch ro/x; chmod 500 ro", "rm .git; mkdir .git"]
