@@ -355,7 +355,8 @@ pub fn require_green(ctx: &Context<'_>, worker: &Worker, sha: &str, tree: &str) 
 pub fn refuse_red(ctx: &Context<'_>, name: &str) -> Failure {
     let log = layout::check_log(&ctx.root.path, name);
     failure::CHECK_FAILED.failure(format!("the check of the work of {name} failed")).hint(format!(
-        "its output is in {}; `worker-ctl accept {name} --no-check` lands the work all the same",
+        "its output is in {}; `worker-ctl check {name}` runs it again, and `worker-ctl accept {name} --no-check` lands the \
+         work all the same",
         log.display()
     ))
 }

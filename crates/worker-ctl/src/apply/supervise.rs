@@ -122,8 +122,8 @@ struct Shared {
     starting: Mutex<BTreeSet<String>>,
     /// What is being done for a worker.
     errands: Mutex<BTreeMap<String, Errand>>,
-    /// The workers that could not be helped, and when that was tried.
-    failed: Mutex<BTreeMap<String, Instant>>,
+    /// The workers that could not be helped, when that was tried, and the commit of the work that they had then.
+    failed: Mutex<BTreeMap<String, (Instant, Option<String>)>>,
     /// Whether a worker got no task because its set-up runs or another command has it, whose end changes no file.
     is_passed_over: AtomicBool,
     /// Why a worker could not be helped last, which is said once.
@@ -251,11 +251,14 @@ impl Rounds {
         }
     }
 
-    /// What is to be done for workers that nothing is done for yet. Who could not be helped is left alone for an interval.
+    /// What is to be done for workers that nothing is done for yet. Who could not be helped is left alone for an interval, or
+    /// until it has committed.
     fn find_errands(&mut self, ctx: &Context<'_>, shared: &Shared) -> Vec<(String, Errand)> {
         let Ok(state) = ctx.state() else { return Vec::new() };
         let interval = patrol_interval(ctx);
-        locked(&shared.failed).retain(|_, tried| tried.elapsed() < interval);
+        locked(&shared.failed).retain(|name, (tried, work)| {
+            tried.elapsed() < interval && state.workers.get(name).is_some_and(|worker| worker.work.commit_sha == *work)
+        });
         let mut under_way = locked(&shared.errands);
         let is_free = |worker: &Worker| {
             !under_way.contains_key(&worker.name)
@@ -367,6 +370,7 @@ const SOON: i64 = 10;
 const ERRANDS: usize = 8;
 
 fn run_errand(ctx: &Context<'_>, name: &str, errand: &Errand, shared: &Shared) {
+    let work = ctx.worker(name).ok().and_then(|worker| worker.work.commit_sha);
     let done = ctx.reload().and_then(|ctx| match errand {
         Errand::Give(id) => {
             let is_given = give_task::take(&ctx, name, id)?;
@@ -389,7 +393,7 @@ fn run_errand(ctx: &Context<'_>, name: &str, errand: &Errand, shared: &Shared) {
     });
     let said = done.err().map(|failure| failure.to_string());
     if let Some(said) = &said {
-        locked(&shared.failed).insert(name.to_owned(), Instant::now());
+        locked(&shared.failed).insert(name.to_owned(), (Instant::now(), work));
         if locked(&shared.said).get(name) != Some(said) {
             ctx.ui.warn(format!("{name}: {said}"));
         }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
 use crate::support::sandbox::works;
@@ -76,6 +76,26 @@ fn a_worker_is_told_so_often_and_then_it_is_a_persons() {
 }
 
 #[test]
+fn a_mend_is_checked_at_once_though_its_worker_could_not_be_told() {
+    let w = World::new();
+    let floor = floor(&w);
+    set(&floor, &w, "grep good a.txt", "");
+    configure(&floor, "patrol_interval_secs = 60", "patrol_interval_secs = 3600");
+    configure(&floor, "[agents.scripted]\n", "[agents.scripted]\nhooks = \"claude\"\n");
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    let asks = json!({ "hook_event_name": "PermissionRequest", "session_id": "s-1", "tool_name": "Bash",
+        "tool_input": { "command": "ls", "description": "d" } });
+    hook(&floor, "adam", &asks);
+    let _up = Staying::new(&floor, &["up"]);
+    let at = tree(&floor, "adam");
+    commit(&at, "Write a", &["a.txt"], "bad\n");
+    let said = || std::fs::read_to_string(w.home("up.stderr")).unwrap_or_default();
+    wait_for(|| said().contains("it asks a question"));
+    commit(&at, "Mend a", &["a.txt"], "good\n");
+    wait_for(|| floor.status("adam")["check"]["ok"] == true);
+}
+
+#[test]
 fn accept_lands_only_what_is_green_or_what_a_person_overrules() {
     let w = World::new();
     let floor = floor(&w);
@@ -90,6 +110,7 @@ fn accept_lands_only_what_is_green_or_what_a_person_overrules() {
     let red = floor.ctl(&["check", "adam", "--json"]).exit(1).json();
     assert_eq!((red["ok"].clone(), red["worker"].clone(), red["log"].is_string()), (false.into(), "adam".into(), true));
     assert_eq!(runs(&w), 3, "a person who asks gets an answer");
+    assert!(text(&red, "/error/hints/0").contains("`worker-ctl check adam` runs it again"), "{red}");
     floor.ctl(&["accept", "adam", "--no-check"]).exit(1).err_has("so its review counts no more");
     floor.ctl(&["review", "adam"]).exit(0).out_has("Check:  red, see ");
     floor.ctl(&["accept", "--no-check"]).succeeds().err_has("lands without its check");
