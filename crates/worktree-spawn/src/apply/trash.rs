@@ -6,7 +6,10 @@ use std::path::Path;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, OPERATION_HEADS, answer, commits_to_pick, named_commits, run_git};
+use shopfloor_core::git::{
+    self, FreshIndex, Git, OPERATION_HEADS, answer, commits_to_pick, named_commits, nul_fields, run_git,
+};
+use shopfloor_core::proc::Output;
 
 use crate::agent_in_worktree::KnownAgent;
 use crate::facts::merged_commits::commit_cmd;
@@ -19,10 +22,10 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
     let git = &known.worktree.git(git, place)?;
     let head = answer("rev-parse", &git.cmd_alone(dir).args(["rev-parse", "HEAD"]).capture()?)?;
     let mut parents = vec![head.clone()];
-    // The staged version may be another one. In a conflict there is no tree of it.
-    let staged = git.cmd_alone(dir).arg("write-tree").capture()?;
-    if staged.status.success() {
-        parents.push(make_commit(git, dir, &[&staged.text(), "-p", &head, "-m", "index"])?);
+    // The staged version may be another one.
+    let staged = staged_tree(git, dir, |args| git.cmd_alone(dir).args(args.iter().copied()).capture())?;
+    if let Some(staged) = &staged {
+        parents.push(make_commit(git, dir, &[staged, "-p", &head, "-m", "index"])?);
     }
     let heads = [&OPERATION_HEADS[..], &["REBASE_HEAD", "ORIG_HEAD"]].concat();
     let own = git.own_refs(dir, &known.worktree.git_dir)?;
@@ -79,7 +82,7 @@ pub fn keep_lost(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Res
     let name = known.worktree.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
     let tip = name.map_or(Ok(detached.clone()), |name| repository::commit(common, dir, &name))?;
     let of_tip = tip.as_ref().map_or(Ok(None), |tip| repository::commit(common, dir, &format!("{tip}^{{tree}}")))?;
-    let staged = staged_tree(common, dir, record)?.filter(|tree| Some(tree) != of_tip.as_ref());
+    let staged = tree_of_lost(common, dir, record)?.filter(|tree| Some(tree) != of_tip.as_ref());
     let message = format!("what was staged for {} when it was removed", known.agent.id);
     let commit = match &staged {
         Some(tree) => {
@@ -93,16 +96,46 @@ pub fn keep_lost(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Res
     commit.map(|commit| keep_commit(env, git, place, known, &commit)).transpose()
 }
 
-/// The tree of what is staged by the index of a worktree that is not there; of an index that git can write no tree of, as
-/// in a conflict, a tree with the index itself.
-fn staged_tree(git: &Git, dir: &Path, record: &Path) -> Result<Option<String>> {
+/// The tree of what is staged, by git commands that use the index; in a conflict, of which git writes none, one with a
+/// directory for each stage. None if git cannot read the index, or objects are missing.
+fn staged_tree(git: &Git, dir: &Path, ask: impl Fn(&[&str]) -> Result<Output>) -> Result<Option<String>> {
+    let written = ask(&["write-tree"])?;
+    if written.status.success() {
+        return Ok(Some(written.text()));
+    }
+    let listed = ask(&["ls-files", "--stage", "-z"])?;
+    if !listed.status.success() {
+        return Ok(None);
+    }
+    // `MODE OBJECT STAGE<TAB>PATH`
+    let in_its_stage = |entry: &[u8]| {
+        let tab = entry.iter().position(|byte| *byte == b'\t')?;
+        let (about, stage) = entry[..tab].split_at_checked(tab.checked_sub(1)?)?;
+        Some([about, b"0\t", stage, b"/", &entry[tab + 1..], b"\0"].concat())
+    };
+    let entries = nul_fields(&listed.stdout).filter_map(in_its_stage).flatten().collect();
+    let tree = FreshIndex::with(git, dir, entries)?.ask(&["write-tree"], Vec::new());
+    Ok(tree.ok().map(|tree| String::from_utf8_lossy(&tree).trim().to_owned()))
+}
+
+/// The tree of what is staged by the index of a worktree that is not there; if there is none, a tree with the index itself.
+fn tree_of_lost(git: &Git, dir: &Path, record: &Path) -> Result<Option<String>> {
     let Some(bytes) = fs::read_own(&record.join("index"))? else { return Ok(None) };
     // git would write through a link in its place.
     let copy = git.own_index()?;
     fs::replace(copy.path(), &bytes, Some(fs::PRIVATE))?;
-    let written = git.cmd_alone(dir).var("GIT_INDEX_FILE", copy.path()).arg("write-tree").capture()?;
-    if written.status.success() {
-        return Ok(Some(written.text()));
+    // What a split index shares with others lies in the record.
+    let is_split = fs::list(record)?.iter().any(|name| name.as_bytes().starts_with(b"sharedindex."));
+    if is_split {
+        git::require_sound(record)?;
+    }
+    let git_dir = if is_split { record } else { dir };
+    let ask = |args: &[&str]| {
+        let cmd = git.cmd_alone(dir).var("GIT_DIR", git_dir).var("GIT_INDEX_FILE", copy.path());
+        cmd.args(args.iter().copied()).capture()
+    };
+    if let Some(tree) = staged_tree(git, dir, ask)? {
+        return Ok(Some(tree));
     }
     let blob = git.cmd_alone(dir).args(["hash-object", "-w", "--stdin"]).input(bytes).capture()?;
     let entry = format!("100644 blob {}\tindex\n", answer("hash-object", &blob)?);

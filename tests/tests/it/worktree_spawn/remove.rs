@@ -319,6 +319,37 @@ fn what_git_cannot_keep_is_named_with_what_helps() {
 }
 
 #[test]
+fn each_stage_of_a_conflict_and_a_split_index_are_kept() {
+    let w = World::new();
+    let app = app(&w);
+    for (name, of_index) in [("lost", ""), ("there", "^2")] {
+        let (child, base) = (subtree(&app, &[name]), app.read("README.md"));
+        child.commit("README.md", "ours\n");
+        app.commit("README.md", name);
+        child.run("git", &["merge", "-q", "main"]).exit(1).any_out().any_err();
+        child.write("new", "staged\n");
+        child.git(&["add", "new"]);
+        if name == "lost" {
+            std::fs::remove_dir_all(&child.path).unwrap();
+        }
+        let kept = app.spawn(&["remove", name, "--force"]).exit(0).any_err().stdout.clone();
+        let readme = [("1/README.md", base.as_str()), ("2/README.md", "ours\n"), ("3/README.md", name)];
+        for (file, text) in [("0/new", "staged\n")].into_iter().chain(readme) {
+            assert_eq!(app.git(&["show", &format!("{}{of_index}:{file}", kept.trim())]), text, "{name} {file}");
+        }
+    }
+    let split = subtree(&app, &["split"]);
+    split.git(&["update-index", "--split-index"]);
+    split.write("new", "staged\n");
+    split.git(&["add", "new"]);
+    std::fs::remove_dir_all(&split.path).unwrap();
+    let kept = app.spawn(&["remove", "split", "--force"]).exit(0).any_err().stdout.clone();
+    for (file, text) in [("new", "staged\n"), ("src/main.rs", "fn main() {}\n")] {
+        assert_eq!(app.git(&["show", &format!("{}:{file}", kept.trim())]), text);
+    }
+}
+
+#[test]
 fn dry_runs_of_notify_ack_and_remove_change_nothing() {
     let w = World::new();
     let app = app(&w);
