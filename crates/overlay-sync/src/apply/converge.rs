@@ -48,6 +48,7 @@ pub fn converge<G: Ground>(
     run.take_late_in_overlay();
     run.take_contested(workspaces);
     run.until_in_step(workspaces)?;
+    run.propagate(workspaces)?;
     if !run.is_broken && run.ground.announced()? != left.iter().cloned().collect() {
         run.ground.forget_announced()?;
         if !left.is_empty() {
@@ -95,6 +96,35 @@ impl<G: Ground> SyncRun<'_, G> {
             }
             asked += 1;
         }
+    }
+
+    /// Gives what this run has written into the overlay to the workspaces that it is not about. A file that was edited
+    /// there waits for a run over that workspace.
+    fn propagate(&mut self, workspaces: &[Workspace]) -> Result<()> {
+        let pushed = self.pushed.clone();
+        if pushed.is_empty() {
+            return Ok(());
+        }
+        let mut others = self.ground.workspaces()?;
+        others.retain(|other| other.far.is_none() && workspaces.iter().all(|known| known.id != other.id));
+        for mut other in others {
+            // The next run over one that is away or cannot be read says so.
+            if !self.ground.is_present(&other).unwrap_or(false) {
+                continue;
+            }
+            let Ok(files) = self.plan(&other, Scope::Only(&pushed)) else { continue };
+            keep_read(self.ground, &files)?;
+            let clean: BTreeSet<RelPath> =
+                files.into_iter().filter(PlannedFile::is_pull).map(|file| file.seen.path).collect();
+            if clean.is_empty() {
+                continue;
+            }
+            self.pass(&mut other, Scope::Only(&clean));
+            if let Some(todo) = self.todos.get(&other.id).filter(|todo| todo.is_open()) {
+                self.outcome.report_open(&other, todo);
+            }
+        }
+        Ok(())
     }
 
     /// Passes over the files that several workspaces edited, in the order of the edits, so that the last edit wins.

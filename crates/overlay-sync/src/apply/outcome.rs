@@ -58,6 +58,11 @@ impl WorkspaceTodo {
             self.open.clear();
         }
     }
+
+    /// Whether something is wrong, or left to do.
+    pub fn is_open(&self) -> bool {
+        !(self.again.is_empty() && self.open.is_empty() && self.failed.is_empty())
+    }
 }
 
 impl SyncOutcome {

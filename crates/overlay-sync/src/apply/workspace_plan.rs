@@ -13,6 +13,7 @@ use crate::plan::{Decision, FileView, QuestionId, Step, decide};
 use crate::settings::Settings;
 use crate::storage::{Ground, LeftAlone, ReadFile};
 use crate::store::{RemovedEntries, WriteIntent};
+use crate::sync_action::SyncRule;
 use crate::workspace::Workspace;
 
 /// What a run knows besides the two sides, for all its workspaces.
@@ -80,6 +81,12 @@ impl PlannedFile {
     /// Whether the workspace does not have it.
     pub fn is_gone(&self) -> bool {
         self.seen.left_alone.is_none() && self.seen.here.is_none()
+    }
+
+    /// Whether the workspace has not edited it and gets the overlay's text.
+    pub fn is_pull(&self) -> bool {
+        let Decision { step, part } = &self.decision;
+        part.is_none() && matches!(step, Step::Write(write) if write.rule == SyncRule::Pull)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `sync` keeps files in step between an overlay and real worktrees.
 
-use crate::support::overlay::{OVERLAY, SETTINGS, configure, id, scene};
+use crate::support::overlay::{OVERLAY, SETTINGS, configure, edited, id, scene};
 use crate::support::world::{Repo, World, text, write};
 
 /// Case 3 of the design.
@@ -79,6 +79,29 @@ fn edits_of_different_env_lines_and_records_are_merged() {
     for record in ["{\"a\":1}", "{\"b\":1}", "{\"c\":1}"] {
         assert_eq!(s.text("log.jsonl").matches(record).count(), 1);
     }
+}
+
+/// A file that was edited in one of the others has its own turn.
+#[test]
+fn a_sync_of_one_workspace_reaches_the_others() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\n", "A=2\n");
+    s.app.overlay(&["sync", "../a"]).exit(0).any_err().out_has("propagate .env");
+    s.all_are(".env", "A=2\n");
+    s.put(".env.two", "A=1\n");
+    s.sync(0).any_err();
+    s.a.write(".env", "A=2\nB=1\n");
+    s.a.write(".env.two", "A=2\n");
+    s.b.write(".env", "A=2\nC=1\n");
+    s.app.overlay(&["sync", "../a"]).exit(0).any_out().any_err();
+    assert_eq!((s.b.read(".env"), s.text(".env")), ("A=2\nC=1\n".into(), "A=2\nB=1\n".into()));
+    assert_eq!(s.b.read(".env.two"), "A=2\n");
+    s.sync(0).any_err();
+    s.all_are(".env", "A=2\nB=1\nC=1\n");
+    // A last pass reaches them too.
+    s.a.write(".env", "A=3\nB=1\nC=1\n");
+    s.a.overlay(&["detach", "."]).succeeds().any_err();
+    s.all_are(".env", "A=3\nB=1\nC=1\n");
 }
 
 /// Case 13 of the design.
