@@ -227,6 +227,7 @@ pub fn refuse_hopeless(ledger: &Ledger, is_archiving: bool) -> Result<()> {
 /// out has such a flag, too.
 fn refuse_flagged(ledger: &Ledger, all: &[PathBuf]) -> Result<()> {
     let top = ledger.top.path();
+    let is_sparse = sparse::is_sparse(top);
     let how = ["-v", "--"].map(OsString::from).into_iter();
     let how: Vec<OsString> = how.chain(all.iter().map(|path| path.as_os_str().to_owned())).collect();
     let listed = ledger.git.ls_files(top, &how)?;
@@ -234,7 +235,7 @@ fn refuse_flagged(ledger: &Ledger, all: &[PathBuf]) -> Result<()> {
         let (tag, path) = line.as_os_str().as_bytes().split_first_chunk::<2>()?;
         let path = Path::new(OsStr::from_bytes(path));
         match tag[0] {
-            b'S' | b's' if top.join(path).symlink_metadata().is_ok() => Some(("skip-worktree", path)),
+            b'S' | b's' if !is_sparse || top.join(path).symlink_metadata().is_ok() => Some(("skip-worktree", path)),
             b'a'..=b'z' => Some(("assume-unchanged", path)),
             _ => None,
         }

@@ -303,10 +303,14 @@ fn new_event(
 /// Synthesises and commits if asked to, and prints the event, which is written whatever fails afterwards.
 fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEvent) -> Result<Exit> {
     // The message says so, so that nobody writes the same event again.
-    let commit = if args.commit { " --commit" } else { "" };
+    let rest = format!("`ledger-synth --yes{}`", if args.commit { " --commit" } else { "" });
+    let hints = |failure: &Failure| -> Vec<String> {
+        let own = failure.hints.iter().map(|hint| hint.replace("the same command again", &rest));
+        own.chain([format!("fix the problem and run {rest}, which does the rest")]).collect()
+    };
     let told = |failure: Failure, so_far: &str| Failure {
         exit: if failure.exit == Exit::Bad { Exit::Failed } else { failure.exit },
-        hints: vec![format!("fix the problem and run `ledger-synth --yes{commit}`, which does the rest")],
+        hints: hints(&failure),
         message: format!("the event is written{so_far}: {}", failure.message),
         ..failure
     };

@@ -106,6 +106,13 @@ fn a_page_that_git_is_told_not_to_look_at_is_named() {
         let undo = format!("update-index --no-{flag} {CURRENT}");
         app.ledger(&["--yes", "--commit"]).exit(2).err_has(&undo);
         app.assert_untouched_since(&before);
+        app.sh(&format!("rm {CURRENT}")).exit(0);
+        app.ledger(&["--yes", "--commit"]).exit(2).err_has(&undo);
+        assert!(!app.has(CURRENT));
+        // An event is written all the same, and once.
+        let out = app.ledger(&["add", "--now", flag, "--synth", "--commit"]).exit(4).any_out();
+        out.err_has(&undo).err_has("and `ledger-synth --yes --commit`");
+        assert!(!out.stderr.contains("same command"), "{out}");
         app.sh(&format!("git {undo}")).exit(0);
         app.ledger(&["--yes", "--commit"]).exit(0).any_out();
         app.ledger(&["check", "--tree", "HEAD"]).exit(0).any_out();
