@@ -134,8 +134,14 @@ fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let path = ledger.in_tree().map(|prefix| format!("{prefix}/{CURRENT}"));
     let set = path.as_ref().map(|path| merge_attribute(ledger, path)).transpose()?.unwrap_or_default();
     let detail = format!("merge={set} for {}", path.unwrap_or_default());
+    let has_line = || install::configure(ledger, true, Tracked::Page, &[]).is_ok_and(|would| would.files.is_empty());
     findings.push(match set == DRIVER_NAME {
         true => Finding::good("attribute", detail),
+        false if has_line() => {
+            let own = ledger.repo.common_dir.join("info/attributes");
+            let fix = format!("take out what overrules it: in {}, or further down in .gitattributes", own.display());
+            Finding::bad("attribute", format!("{detail}, though .gitattributes names the driver"), fix, None)
+        }
         false => Finding::bad("attribute", detail, install, Some(LedgerRepair::Configure)),
     });
     Ok(findings)

@@ -108,7 +108,7 @@ fn ask(ui: &Ui, now: Tracked) -> Tracked {
 /// The files and settings that were written.
 pub struct Configured {
     /// Their names, and whether they are there: one that is empty then is removed.
-    files: Vec<(String, bool)>,
+    pub files: Vec<(String, bool)>,
     settings: Vec<&'static str>,
 }
 

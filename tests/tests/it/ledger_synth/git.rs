@@ -258,6 +258,13 @@ fn install_and_doctor_agree_and_uninstall_leaves_nothing() {
     app.ledger(&["install", "--claude"]).exit(0);
     app.assert_untouched_since(&again);
     app.ledger(&["doctor"]).succeeds();
+    // `install` cannot mend what git reads after its line.
+    app.write(".git/info/attributes", "*.md merge=union\n");
+    let overruled = app.ledger(&["doctor"]).exit(1);
+    overruled.out_has("merge=union").out_has(".git/info/attributes");
+    assert!(!overruled.stdout.contains("ledger-synth install"), "{overruled}");
+    app.ledger(&["doctor", "--repair", "--yes"]).exit(1).any_out();
+    app.sh("rm .git/info/attributes").exit(0);
     app.write(".claude/settings.json", "{ oops");
     app.ledger(&["install", "--claude"]).exit(2).err_has(".claude/settings.json:1:");
     app.ledger(&["hook", "status"]).succeeds();
