@@ -1,6 +1,6 @@
 //! Everything that agents ever said, and whether it still counts.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use shopfloor_core::error;
 
@@ -141,7 +141,7 @@ impl<'h> History<'h> {
     /// Everything that agents disagree on, grouped by what it is about, newest first: keys to which two of them gave
     /// different values, unless the conflict was closed afterwards.
     pub fn conflicts(&self) -> Vec<Statement<'h>> {
-        let closed = self.closed();
+        let closed = self.join.sections.get(&SectionName::from(CLOSED));
         let mut conflicts = Vec::new();
         for group in self.statements.chunk_by(|a, b| a.topic() == b.topic()) {
             // What each agent says for itself is no conflict.
@@ -150,18 +150,12 @@ impl<'h> History<'h> {
             let mut group: Vec<_> = group.iter().filter(|statement| !is_own && !statement.is_item()).copied().collect();
             newest_first(&mut group);
             let Some(first) = group.first().filter(|_| is_disagreement(&group)) else { continue };
-            if closed.get(&*first.name()).is_none_or(|closed| is_reopened(&group, *closed)) {
+            let closed = closed.and_then(|section| section.items.get(&*first.name()));
+            if closed.is_none_or(|closed| is_reopened(&group, closed)) {
                 conflicts.extend(group);
             }
         }
         conflicts
-    }
-
-    /// When each conflict was last closed, and by whom.
-    fn closed(&self) -> HashMap<&'h str, (EventTime, &'h str)> {
-        let section = self.join.sections.get(&SectionName::from(CLOSED));
-        let items = section.iter().flat_map(|section| &section.items);
-        items.map(|(name, by)| (*name, (by.ts(), by.agent()))).collect()
     }
 }
 
@@ -188,9 +182,10 @@ fn is_disagreement(group: &[Statement<'_>]) -> bool {
     values.len() >= 2 && agents.len() >= 2
 }
 
-/// Whether a value other than the one that counted at that time came later.
-fn is_reopened(group: &[Statement<'_>], closed: (EventTime, &str)) -> bool {
-    let is_later = |statement: &&Statement<'_>| (statement.by.ts(), statement.by.agent()) > closed;
+/// Whether a value other than the one that counted when the conflict was closed came later.
+fn is_reopened(group: &[Statement<'_>], closed: &EventRecord) -> bool {
+    let is_later =
+        |statement: &&Statement<'_>| (statement.by.ts(), statement.by.agent()) > (closed.ts(), closed.agent());
     let (later, earlier): (Vec<&Statement<'_>>, Vec<&Statement<'_>>) = group.iter().partition(is_later);
     let counted = earlier.iter().max_by_key(|statement| statement.rank());
     later.iter().any(|statement| counted.is_none_or(|counted| counted.value() != statement.value()))

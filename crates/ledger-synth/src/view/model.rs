@@ -79,12 +79,21 @@ impl<'j> View<'j> {
     }
 }
 
-/// The questions that nobody resolved later.
+/// The questions that were asked after they were last resolved. A number before a question does not count, unless there
+/// are several that differ in nothing else.
 pub fn open_questions<'j>(join: &'j Join<'_>) -> Vec<Quote<'j>> {
     let Some(questions) = join.sections.get(&SectionName::from(Section::OpenQuestions)) else { return Vec::new() };
-    let resolved = ResolvedQuestions::new(join, questions);
     let mut open = items(questions);
-    open.retain(|question| resolved.leave_open(question));
+    let Some(resolved) = join.sections.get(&SectionName::from(Section::Resolved)) else { return open };
+    let mut alike: HashMap<&str, usize> = HashMap::new();
+    questions.items.keys().for_each(|text| *alike.entry(unnumbered(text)).or_default() += 1);
+    let last = |text: &str| resolved.items.get(text).map(|by| stamp(by));
+    open.retain(|question| {
+        let bare = unnumbered(question.text);
+        let is_only = alike.get(bare) == Some(&1);
+        let last = last(question.text).max(last(bare).filter(|_| is_only));
+        last.is_none_or(|last| stamp(question.by) > last)
+    });
     open
 }
 
@@ -122,34 +131,6 @@ fn names_a_key(join: &Join<'_>, text: &str) -> bool {
 fn decided<'j>(section: &'j JoinedSection<'_>) -> Vec<(&'j str, Quote<'j>)> {
     let pairs = section.pairs.iter();
     pairs.filter_map(|(key, quote)| Some((*key, Quote { text: quote.text?, by: quote.by }))).collect()
-}
-
-/// When each question was last resolved, and by whom.
-struct ResolvedQuestions<'j> {
-    last: HashMap<&'j str, (EventTime, &'j str)>,
-    /// How many questions have a text, but for the number before it.
-    alike: HashMap<&'j str, usize>,
-}
-
-impl<'j> ResolvedQuestions<'j> {
-    fn new(join: &'j Join<'_>, questions: &'j JoinedSection<'_>) -> ResolvedQuestions<'j> {
-        let section = join.sections.get(&SectionName::from(Section::Resolved));
-        let items = section.iter().flat_map(|section| &section.items);
-        let mut alike = HashMap::new();
-        if section.is_some() {
-            questions.items.keys().for_each(|text| *alike.entry(unnumbered(text)).or_default() += 1);
-        }
-        ResolvedQuestions { last: items.map(|(text, by)| (*text, stamp(by))).collect(), alike }
-    }
-
-    /// Whether a question was asked after it was last resolved. A number before the question does not count, unless
-    /// there are several that differ in nothing else.
-    fn leave_open(&self, question: &Quote<'_>) -> bool {
-        let bare = unnumbered(question.text);
-        let is_only = self.alike.get(bare) == Some(&1);
-        let last = self.last.get(question.text).max(self.last.get(bare).filter(|_| is_only));
-        last.is_none_or(|last| stamp(question.by) > *last)
-    }
 }
 
 fn stamp(event: &EventRecord) -> (EventTime, &str) {
