@@ -28,7 +28,6 @@ mod front_sections;
 mod handoff;
 mod joined_ledger;
 mod markdown;
-mod page_settings;
 mod section;
 mod session_log;
 mod settings;

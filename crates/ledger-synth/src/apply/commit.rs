@@ -21,7 +21,7 @@ use crate::event_file;
 use crate::facts::event_dir::is_event_name;
 use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger, sparse};
 use crate::failure;
-use crate::page_settings::Tracked;
+use crate::settings::Tracked;
 use crate::tool::TOOL;
 
 /// How long to wait for another git command that holds the index.

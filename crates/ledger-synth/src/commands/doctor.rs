@@ -23,9 +23,8 @@ use crate::facts::gather::{load_archive, load_events};
 use crate::facts::git_setup::{DRIVER_NAME, driver, git_setting, is_current_tracked, is_ours, merge_attribute};
 use crate::facts::{CURRENT, Ledger};
 use crate::front::Meta;
-use crate::page_settings::Tracked;
 use crate::plan::archive::{StrandedFiles, file_name, stranded};
-use crate::settings::LedgerArgs;
+use crate::settings::{LedgerArgs, Tracked};
 use crate::tool::TOOL;
 
 /// Show what is missing or wrong, and what fixes it: exit 0 if nothing is wrong, 1 if something is

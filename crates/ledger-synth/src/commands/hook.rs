@@ -14,9 +14,8 @@ use crate::facts::gather::{has_events, load_archive, load_events};
 use crate::facts::git_setup::is_current_tracked;
 use crate::facts::{CURRENT, Ledger};
 use crate::failure;
-use crate::page_settings::Tracked;
 use crate::plan::archive::stranded;
-use crate::settings::{LedgerArgs, Settings};
+use crate::settings::{LedgerArgs, Settings, Tracked};
 use crate::tool::TOOL;
 
 /// Synthesise after merges and rebases, check before a push

@@ -16,8 +16,7 @@ use crate::agent_hooks::{BANNER, HookProgram, SetupFile};
 use crate::apply::files;
 use crate::facts::Ledger;
 use crate::facts::git_setup::{self, attribute_line, driver, git_setting, is_ours};
-use crate::page_settings::Tracked;
-use crate::settings::LedgerArgs;
+use crate::settings::{LedgerArgs, Tracked};
 use crate::tool::TOOL;
 
 /// Set up git in this repository: merge driver, attributes, hooks

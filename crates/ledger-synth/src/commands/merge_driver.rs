@@ -15,9 +15,8 @@ use crate::apply::files;
 use crate::facts::CURRENT;
 use crate::facts::objects::{Blobs, Objects};
 use crate::failure;
-use crate::page_settings::PageSettings;
 use crate::plan::join;
-use crate::settings::{LedgerArgs, Settings};
+use crate::settings::{LedgerArgs, PageSettings, Settings};
 use crate::view::{self, View};
 
 /// Merge `current.md` when git asks for it, from the events of both sides

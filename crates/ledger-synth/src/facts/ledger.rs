@@ -16,8 +16,7 @@ use shopfloor_core::ui::Ui;
 use super::below::below;
 use super::sparse;
 use crate::draft::{DRAFTS, DraftDirs};
-use crate::page_settings::PageSettings;
-use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, Settings};
+use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, PageSettings, Settings};
 use crate::tool::TOOL;
 use crate::view::{self, Footer};
 

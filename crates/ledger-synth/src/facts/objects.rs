@@ -15,8 +15,7 @@ use super::below::below;
 use super::event_dir::{content, is_event_name};
 use super::{CURRENT, Current, EVENTS, Events};
 use crate::failure;
-use crate::page_settings::PageSettings;
-use crate::settings::{DEFAULT_ROOT, LedgerRoot, Settings};
+use crate::settings::{DEFAULT_ROOT, LedgerRoot, PageSettings, Settings};
 
 /// A ledger's directory in git's objects.
 pub struct Objects<'g> {

@@ -11,8 +11,7 @@ use shopfloor_core::git::{Git, Repo, private_dir, run_git};
 use shopfloor_core::path::RelPath;
 
 use super::objects::{self, Blobs};
-use crate::page_settings::PageSettings;
-use crate::settings::Settings;
+use crate::settings::{PageSettings, Settings};
 
 /// Whether a work tree may leave files out.
 pub fn is_sparse(worktree: &Path) -> bool {

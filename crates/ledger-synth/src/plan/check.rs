@@ -6,7 +6,7 @@ use super::{Level, Problem, errors, join, summary};
 use crate::event_file::refuse_conflict_markers;
 use crate::event_time::EventTime;
 use crate::facts::{CURRENT, Current, EVENTS, Events, Skipped};
-use crate::page_settings::{PageSettings, Tracked};
+use crate::settings::{PageSettings, Tracked};
 use crate::view::{self, View};
 
 /// The answer of a check.
