@@ -19,7 +19,7 @@ use crate::counted::counted;
 use crate::event::LedgerEvent;
 use crate::event_file;
 use crate::facts::event_dir::is_event_name;
-use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger, sparse};
+use crate::facts::{ARCHIVE, CURRENT, EVENTS, Ledger, objects};
 use crate::failure;
 use crate::settings::Tracked;
 use crate::tool::TOOL;
@@ -140,7 +140,7 @@ fn commit_once(
     let new: Vec<&Path> = changes.iter().filter(|c| c.is_untracked).map(|c| c.path.as_path()).collect();
     // A signal ends git, and the index is put back before it ends us.
     let _deferred = defer_signals();
-    let sparse: &[&str] = if sparse::is_sparse(ledger.top.path()) { &["--sparse"] } else { &[] };
+    let sparse: &[&str] = if objects::is_sparse(ledger.top.path()) { &["--sparse"] } else { &[] };
     let added = if new.is_empty() { Ok(()) } else { on_paths(git, ledger, "add", sparse, &new) };
     let paths: Vec<&Path> = changes.iter().map(|c| c.path.as_path()).collect();
     let message = format!("ledger: {} changed", counted(paths.len(), "file"));

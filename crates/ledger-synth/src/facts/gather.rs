@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 
 use super::event_dir;
 use super::objects::{self, CommitTree, Objects};
-use super::{ARCHIVE, Current, EVENTS, Events, Ledger, sparse};
+use super::{ARCHIVE, Current, EVENTS, Events, Ledger};
 
 /// Loads the events of the ledger, in the order of their paths.
 pub fn load_events(ledger: &Ledger) -> Result<Events> {
@@ -46,7 +46,7 @@ pub fn load_page(ledger: &Ledger) -> Result<Option<Current>> {
 /// The ledger's files that are not in this work tree because it is a sparse checkout.
 fn left_out(ledger: &Ledger) -> Result<CommitTree> {
     let Some(prefix) = ledger.in_tree() else { return Ok(CommitTree::default()) };
-    let mut blobs = sparse::left_out(&ledger.git, &ledger.top, prefix)?;
+    let mut blobs = objects::left_out(&ledger.git, &ledger.top, prefix)?;
     blobs.retain(|below, _| objects::is_ours(below));
     if blobs.is_empty() {
         return Ok(CommitTree::default());

@@ -14,7 +14,7 @@ use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use super::below::below;
-use super::sparse;
+use super::objects;
 use crate::draft::{DRAFTS, DraftDirs};
 use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, PageSettings, Settings};
 use crate::tool::TOOL;
@@ -74,7 +74,7 @@ impl Ledger {
         }
         let dir = prefix.as_ref().map_or(top.clone(), |rel| top.join(rel.as_path()));
         let top = Root::open(&top)?;
-        let page = sparse::page_settings(&git, &repo, &top, &settings)?;
+        let page = objects::page_settings(&git, &repo, &top, &settings)?;
         Ok(Ledger { top, git, repo, settings, page, dir, prefix })
     }
 

@@ -9,7 +9,6 @@ pub mod gather;
 pub mod git_setup;
 mod ledger;
 pub mod objects;
-pub mod sparse;
 
 pub use events::{EventFile, EventFileContent, Events, Skipped};
 pub use ledger::{ARCHIVE, CURRENT, Current, EVENTS, Ledger};

@@ -1,4 +1,5 @@
-//! Reads the ledger of any commit from git's objects, without a work tree.
+//! Reads from git's objects: the ledger of any commit, and the files that a sparse checkout leaves out of a work tree,
+//! which count all the same, as the index has them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::config::REPOSITORY_FILE;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::fs::{Found, Root};
+use shopfloor_core::git::{Git, Repo, nul_fields, private_dir, run_git};
 use shopfloor_core::path::RelPath;
 
 use super::below::below;
@@ -87,19 +89,10 @@ impl<'g> Objects<'g> {
     pub fn blobs(&self, commit: &str) -> Result<Blobs> {
         let prefix = self.prefix.to_string();
         let cmd = self.git.cmd(self.dir).args(["ls-tree", "-r", "-z", "--full-tree", commit, "--"]);
-        let output = cmd.args([format!("{prefix}/{EVENTS}/"), format!("{prefix}/{CURRENT}")]).capture()?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(Failure::failed(format!("git ls-tree failed with {}", output.status))
-                .because(std::io::Error::other(said)));
-        }
+        let listed = run_git("ls-tree", cmd.args([format!("{prefix}/{EVENTS}/"), format!("{prefix}/{CURRENT}")]))?;
         let mut blobs = Blobs::new();
-        for line in output.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {
-            let Some(tab) = line.iter().position(|b| *b == b'\t') else { continue };
-            let head = String::from_utf8_lossy(&line[..tab]).into_owned();
-            let path = Path::new(OsStr::from_bytes(&line[tab + 1..]));
-            let fields: Vec<&str> = head.split(' ').collect();
-            if let ([mode, "blob", sha], Ok(below)) = (fields.as_slice(), path.strip_prefix(self.prefix.as_path()))
+        for (words, path) in nul_fields(&listed).filter_map(listed_file) {
+            if let ([mode, "blob", sha], Ok(below)) = (words.as_slice(), path.strip_prefix(self.prefix.as_path()))
                 && mode.starts_with("100")
                 && is_ours(below)
             {
@@ -141,8 +134,15 @@ impl<'g> Objects<'g> {
     }
 }
 
+/// The words that git writes before the path of a file that it lists, and the path.
+fn listed_file(line: &[u8]) -> Option<(Vec<&str>, &Path)> {
+    let tab = line.iter().position(|b| *b == b'\t')?;
+    let words = std::str::from_utf8(&line[..tab]).ok()?.split(' ').collect();
+    Some((words, Path::new(OsStr::from_bytes(&line[tab + 1..]))))
+}
+
 /// Reads blobs with one process, in their order.
-pub fn read_blobs(git: &Git, dir: &Path, shas: &[&String]) -> Result<Vec<Vec<u8>>> {
+fn read_blobs(git: &Git, dir: &Path, shas: &[&String]) -> Result<Vec<Vec<u8>>> {
     let input: String = shas.iter().map(|sha| format!("{sha}\n")).collect();
     let output = git.cmd(dir).args(["cat-file", "--batch"]).input(input.into_bytes()).capture()?;
     let mut rest = output.stdout.as_slice();
@@ -175,4 +175,45 @@ fn is_partial(git: &Git, dir: &Path) -> bool {
 pub fn is_ours(below: &Path) -> bool {
     let is_event = below.parent() == Some(Path::new(EVENTS)) && below.file_name().is_some_and(is_event_name);
     is_event || below == Path::new(CURRENT)
+}
+
+/// Whether a work tree may leave files out.
+pub fn is_sparse(worktree: &Path) -> bool {
+    private_dir(worktree).is_some_and(|dir| dir.join("info/sparse-checkout").exists())
+}
+
+/// The files below `prefix` that git leaves out of a work tree, by their path below it.
+pub fn left_out(git: &Git, worktree: &Root, prefix: &RelPath) -> Result<Blobs> {
+    let mut blobs = Blobs::new();
+    if !is_sparse(worktree.path()) {
+        return Ok(blobs);
+    }
+    let cmd = git.cmd(worktree.path()).args(["--literal-pathspecs", "ls-files", "-z", "-t", "-s", "--"]);
+    let listed = run_git("ls-files", cmd.arg(prefix.as_path().as_os_str()))?;
+    for (words, path) in nul_fields(&listed).filter_map(listed_file) {
+        let (["S", mode, sha, _], Ok(rel)) = (words.as_slice(), RelPath::parse_os(path.as_os_str())) else { continue };
+        if mode.starts_with("100") && matches!(worktree.look(&rel)?, Found::Missing) {
+            let below = path.strip_prefix(prefix.as_path()).unwrap_or(path);
+            blobs.insert(below.to_path_buf(), (*sha).to_owned());
+        }
+    }
+    Ok(blobs)
+}
+
+/// The settings of the page in this tree: those of its own `.shopfloor/config.toml`.
+pub fn page_settings(git: &Git, repo: &Repo, top: &Root, settings: &Settings) -> Result<PageSettings> {
+    let rel = RelPath::parse(REPOSITORY_FILE).map_err(|why| Failure::failed(why.to_string()))?;
+    let tree: PathBuf = match private_dir(top.path()) {
+        Some(_) => top.path().to_path_buf(),
+        // A ledger outside of every tree goes by the tree of the caller.
+        None => repo.worktree.clone().unwrap_or_else(|| repo.main_checkout.clone()),
+    };
+    let tree = Root::open(&tree)?;
+    let mut bytes = tree.read(&rel)?;
+    if bytes.is_none()
+        && let Some(sha) = left_out(git, &tree, &rel)?.values().next()
+    {
+        bytes = read_blobs(git, tree.path(), &[sha])?.pop();
+    }
+    settings.of_tree(&tree.join(&rel), bytes)
 }
