@@ -4,8 +4,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
-use super::output::print_event;
-use super::statement;
+use super::output::{print_event, print_statement};
 use crate::apply::event::write_new_event;
 use crate::entry::{CLOSED, Entry};
 use crate::facts::Ledger;
@@ -44,7 +43,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     if statements.is_empty() {
         ui.note("nobody disagrees");
     }
-    statements.iter().for_each(|one| statement::print(ui, one, true));
+    statements.iter().for_each(|one| print_statement(ui, one, true));
     Ok(Exit::Done)
 }
 

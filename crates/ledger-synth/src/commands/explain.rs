@@ -5,7 +5,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
-use super::statement;
+use super::output::print_statement;
 use crate::entry::Entry;
 use crate::facts::Ledger;
 use crate::facts::gather::{load_archive, load_events};
@@ -43,7 +43,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
             "name a section (`now`), a key (`decisions.lexer`), the whole text of an item, or an id of the page; `ledger-synth notes` shows all",
         ));
     }
-    statements.iter().for_each(|one| statement::print(ui, one, false));
+    statements.iter().for_each(|one| print_statement(ui, one, false));
     Ok(Exit::Done)
 }
 

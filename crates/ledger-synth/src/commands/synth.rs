@@ -7,16 +7,20 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::synth_args::Args;
-use super::{archive, check, filtered_view, output, preview};
+use super::{archive, check, filtered_view, output};
 use crate::apply::adopt::adopt_page;
 use crate::apply::commit::{self, Committed};
 use crate::apply::synthesis::{SynthOptions, SynthOutcome, Synthesis, synthesise};
 use crate::counted::counted;
-use crate::facts::{CURRENT, EVENTS, Ledger};
+use crate::facts::gather::{load_events, load_page};
+use crate::facts::{CURRENT, Current, EVENTS, Ledger};
 use crate::failure;
-use crate::plan::join;
+use crate::plan::{errors, join};
 use crate::settings::LedgerArgs;
-use crate::view::View;
+use crate::view::{self, View};
+
+/// How many events a preview shows.
+const PREVIEWED: usize = 10;
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     if args.tree.is_some() && !args.check {
@@ -41,7 +45,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let asks = ui.can_ask() && !args.yes && !ui.is_json() && !is_dry;
     let Args { strict, stamp, force, adopt, .. } = *args;
     let options = SynthOptions { is_dry, is_strict: strict, stamp, force, adopt, may_skip: !ui.is_json() };
-    if asks && !preview::confirm(ui, env, &ledger, &options)? {
+    if asks && !confirm(ui, env, &ledger, &options)? {
         ui.note("nothing was written");
         return Ok(Exit::Decide);
     }
@@ -61,6 +65,31 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let committed = if is_committing { commit(ui, env, &ledger, &changes) } else { Ok(()) };
     let Some(answer) = printed.answer else { return committed.map(|()| Exit::Done) };
     Ok(output::print(ui, answer, committed))
+}
+
+/// Shows which events would be merged and what would change, and asks whether to go on.
+fn confirm(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<bool> {
+    let events = load_events(ledger)?;
+    let join = join(&events)?;
+    let newest = join.newest_first();
+    if newest.is_empty() {
+        return Ok(true);
+    }
+    let mut lines = vec![format!("{}, the newest first:", counted(newest.len(), "event"))];
+    lines.extend(newest.iter().take(PREVIEWED).map(|event| view::event_line(event)));
+    if newest.len() > PREVIEWED {
+        lines.push(format!("… {} more", newest.len() - PREVIEWED));
+    }
+    lines.extend(errors(env.now.into(), &events, &join).iter().map(|problem| format!("wrong: {problem}")));
+    let view = View::new(&join, ledger.page.session_window);
+    let page = view.render(events.skipped.len(), options.stamp.then_some(env.now));
+    let is_same = ledger.current()?.is_some_and(|current| current.is(&page));
+    match is_same {
+        true => lines.push("current.md matches these events".to_owned()),
+        false => lines.extend(Current::difference(load_page(ledger)?.as_ref(), &page)),
+    }
+    ui.show(&lines);
+    Ok(is_same || ui.confirm("write current.md?"))
 }
 
 /// Commits the ledger's files and prints the commit. A dry run has made none of these changes.
