@@ -6,4 +6,5 @@ mod first_day;
 mod reap;
 mod requests;
 mod setup;
+mod teardown;
 mod verbs;

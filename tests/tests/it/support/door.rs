@@ -11,3 +11,16 @@ pub fn app(w: &World) -> Repo<'_> {
     app.write(".claude/settings.local.json", "{ \"permissions\": { \"allow\": [\"Read\"] } }\n");
     app
 }
+
+/// What git is told in this clone: its configuration, its hooks and its exclude file.
+pub fn told(app: &Repo<'_>) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for dir in [".git/hooks", ".git/info"] {
+        for entry in std::fs::read_dir(app.path.join(dir)).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            all.insert(path.display().to_string(), std::fs::read(&path).unwrap());
+        }
+    }
+    all.insert("config".into(), std::fs::read(app.path.join(".git/config")).unwrap());
+    all
+}

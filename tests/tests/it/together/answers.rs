@@ -282,6 +282,8 @@ fn spawn(day: &mut Day, app: &Repo<'_>) {
     let dry = app.spawn(&["-n", "--json", "mcp"]);
     day.take("worktree-spawn mcp", dry, true);
     day.run(app, "worktree-spawn gc");
+    // Where indexes of our own are made, in a dry run too.
+    std::fs::create_dir_all(app.world.home(".local/state/shopfloor/git")).unwrap();
     day.run(app, "worktree-spawn remove main.x --force --recursive");
 }
 

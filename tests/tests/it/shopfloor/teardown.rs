@@ -1,0 +1,87 @@
+//! shopfloor: what a set-up did is taken back, and nothing else.
+
+use crate::support::door::{app, told};
+use crate::support::world::{Repo, World, project, text, write};
+
+/// In a clone of a repository that somebody has set up, a set-up makes the rest, and that alone is taken back.
+#[test]
+fn a_teardown_leaves_what_was_checked_in_before() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    app.git(&["add", "sweatfile", ".gitattributes"]);
+    app.git(&["commit", "-q", "-m", "setup"]);
+    app.git(&["clone", "-q", ".", "../mate"]);
+    w.program("claude", "exec sleep 600");
+    let mate = w.at(w.home("mate"));
+    let before = told(&mate);
+    mate.shopfloor(&["setup", "--yes"]).exit(0).any_err().out_has("ledger-synth install --claude");
+    assert!(mate.has(".claude/settings.json") && mate.has(".git/hooks/post-checkout"));
+    mate.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert_eq!((mate.git(&["status", "--porcelain"]), mate.has(".claude/settings.json")), (String::new(), false));
+    assert_eq!(told(&mate).keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    // What the first person made is theirs to take back, though it is checked in.
+    app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert!(!app.has("sweatfile") && !app.has(".gitattributes"));
+}
+
+/// A worktree that has a file of its own keeps it.
+#[test]
+fn a_worktree_with_files_of_its_own_is_left_out_and_named() {
+    let w = World::new();
+    let app = app(&w);
+    let (same, other) = (app.worktree("same"), app.worktree("other"));
+    same.write(".env", "A=1\n");
+    other.write(".env", "A=other\n");
+    let out = app.shopfloor(&["setup", "--yes"]).exit(0);
+    out.err_has("other has a .env of its own, so it is not attached");
+    assert!(out.stdout.contains(&format!("attach {} {}\n", app.path.display(), same.path.display())), "{out}");
+    assert_eq!((other.read(".env"), same.read(".env")), ("A=other\n".into(), "A=1\n".into()));
+}
+
+/// As long as an agent has a worktree, git has to ignore what the tools put there.
+#[test]
+fn a_teardown_waits_for_the_worktrees_of_agents() {
+    let w = World::new();
+    let app = w.repo("app");
+    let before = told(&app);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    app.git(&["add", "-A"]);
+    app.git(&["commit", "-q", "-m", "setup"]);
+    let own = app.worktree("own");
+    app.shopfloor(&["new", "feat"]).exit(0).any_out().any_err();
+    app.shopfloor(&["teardown", "-n"]).exit(1).any_out().err_has("for the agent main.feat");
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("for the agent main.feat; `shopfloor rm` removes it");
+    app.shopfloor(&["rm", "feat"]).exit(0).any_out().any_err();
+    // Those of a worktree that a person made are needed, too.
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("/own, too; `sweatfile-apply -C ");
+    own.apply(&["remove"]).exit(0).any_out().any_err();
+    app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert_eq!(told(&app), before);
+}
+
+/// What a first teardown removed is not called edited by the next one.
+#[test]
+fn a_second_teardown_names_only_what_a_person_edited() {
+    let w = World::new();
+    let app = app(&w);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    app.write(".claude/skills/shopfloor/SKILL.md", "mine\n");
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("SKILL.md is not as `setup` left it");
+    let again = app.shopfloor(&["teardown"]).exit(1).any_out();
+    again.err_has(".claude/skills/shopfloor/SKILL.md is not as `setup` left it");
+    assert_eq!(again.stderr.matches("is not as `setup` left it").count(), 1, "{again}");
+    assert_eq!(app.read(".claude/skills/shopfloor/SKILL.md"), "mine\n");
+}
+
+/// `setup` did not make it, so it is not its to take back.
+#[test]
+fn a_teardown_names_the_root_of_the_agents() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.run("worker-ctl", &["init"]).exit(0).any_out().any_err();
+    app.shopfloor(&["teardown"]).exit(0).any_out().err_has("stays; `shopfloor deinit` removes it");
+    app.shopfloor(&["deinit", "--yes"]).exit(0).any_out().any_err();
+    let out = app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert!(!out.stderr.contains("deinit"), "{out}");
+}
