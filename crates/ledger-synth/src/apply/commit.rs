@@ -227,7 +227,7 @@ pub fn refuse_hopeless(ledger: &Ledger, is_archiving: bool) -> Result<()> {
 /// out has such a flag, too.
 fn refuse_flagged(ledger: &Ledger, all: &[PathBuf]) -> Result<()> {
     let top = ledger.top.path();
-    let is_sparse = sparse::is_sparse(top);
+    let is_sparse = objects::is_sparse(top);
     let how = ["-v", "--"].map(OsString::from).into_iter();
     let how: Vec<OsString> = how.chain(all.iter().map(|path| path.as_os_str().to_owned())).collect();
     let listed = ledger.git.ls_files(top, &how)?;

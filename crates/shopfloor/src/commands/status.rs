@@ -68,7 +68,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
                 let now = env.later().now;
                 let warning = |problem: &String| format!("warning: {}", printable(problem));
                 let problems = overview.problems.iter().map(|problem| board::cut(&warning(problem), screen().width));
-                let board = board::lines(rows, true, (now.as_second(), &local_clock(now)), screen());
+                let board = board::lines(rows, is_up(&overview), (now.as_second(), &local_clock(now)), screen());
                 board.into_iter().chain(problems).take(screen().height).collect()
             }
             false => {
@@ -96,6 +96,11 @@ fn answer(overview: &Overview, rows: &[Row]) -> Value {
     json!({ "worktrees": rows, "ledger": overview.ledger, "problems": overview.problems })
 }
 
+/// Whether somebody reacts to what agents do, where there are any.
+fn is_up(overview: &Overview) -> bool {
+    overview.floor.as_ref().is_none_or(|floor| floor.is_up)
+}
+
 /// The table in columns, and a line about the ledger.
 fn lines(ui: &Ui, overview: &Overview, here: &str) -> Vec<String> {
     let rows = rows(overview);
@@ -115,7 +120,7 @@ fn lines(ui: &Ui, overview: &Overview, here: &str) -> Vec<String> {
         Some(_) => board::painted(&line(cells), row.standing(), has_colors),
         None => line(cells),
     });
-    let more = legend(&rows).into_iter().chain(overview.ledger.and_then(ledger_line));
+    let more = legend(&rows, is_up(overview)).into_iter().chain(overview.ledger.and_then(ledger_line));
     table.first().map(line).into_iter().chain(painted).chain(more).collect()
 }
 

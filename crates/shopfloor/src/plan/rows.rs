@@ -381,9 +381,16 @@ fn files(row: &Row) -> String {
     counts.map(|(count, what)| format!("{count} {what}")).chain(running).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with agents, and what the counts of the table mean, each with the command that tells more; only those
-/// that the table shows.
-pub fn legend(rows: &[Row]) -> Vec<String> {
+/// What is wrong with agents, whose commits nobody looks at while no `up` runs, and what the counts of the table mean, each
+/// with the command that tells more; only those that the table shows.
+pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
+    // On its own host another `up` looks.
+    let is_unseen = |row: &&Row| row.task.as_deref() == Some("working") && row.record["host"].is_null();
+    let unseen = rows.iter().filter(is_unseen).filter(|row| !is_up && row.told.need.is_none() && row.ahead > Some(0));
+    let how = "`shopfloor patrol` looks once, a running `worker-ctl up --detach` always";
+    let unseen = unseen.map(|row| {
+        printable(&format!("{}: it has commits, and nobody looks whether they are to be reviewed: {how}", row.name))
+    });
     let all = [
         (rows.iter().any(|row| row.held > 0), "held: files that wait for your decision: `overlay-sync status`"),
         (
@@ -398,7 +405,10 @@ pub fn legend(rows: &[Row]) -> Vec<String> {
     ];
     let wrong = rows.iter().filter(|row| row.worker.is_none() && !row.told.text.is_empty());
     let wrong = wrong.map(|row| printable(&format!("{}: {}", row.shown_name(), row.told.text)));
-    wrong.chain(all.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned())).collect()
+    wrong
+        .chain(unseen)
+        .chain(all.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned()))
+        .collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use crate::support::floor::Floor;
 use crate::support::sandbox::works;
+use crate::support::worker::tree;
 use crate::support::world::{Repo, TOOLS, World, needs, text, write};
 
 fn app(w: &World) -> Repo<'_> {
@@ -73,6 +75,21 @@ fn changes_are_the_branch_s_own_and_not_those_of_the_branch_on_which_it_lands() 
     child.write("feat", "b\n");
     let left = status();
     assert!(left.contains("+1 -1, uncommitted") && !left.contains("merged"), "{left}");
+}
+
+#[test]
+fn while_nobody_looks_at_commits_status_says_so() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    floor.up();
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "Wait"]).succeeds();
+    tree(&floor, "adam").commit("f", "one\n");
+    let status = || floor.app.shopfloor(&["status"]).exit(0).any_err().stdout.clone();
+    let before = status();
+    assert!(before.contains("adam: it has commits") && before.contains("`shopfloor patrol` looks once"), "{before}");
+    floor.until("adam", "needs_review");
+    let after = status();
+    assert!(after.contains("you: review") && !after.contains("has commits"), "{after}");
 }
 
 #[test]
