@@ -1,6 +1,5 @@
 //! shopfloor: a set-up, step by step, and its way back.
 
-use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 
 use serde_json::{Value, json};

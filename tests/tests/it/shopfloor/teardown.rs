@@ -1,7 +1,7 @@
 //! shopfloor: what a set-up did is taken back, and nothing else.
 
 use crate::support::door::{app, told};
-use crate::support::world::{Repo, World, project, text, write};
+use crate::support::world::World;
 
 /// In a clone of a repository that somebody has set up, a set-up makes the rest, and that alone is taken back.
 #[test]

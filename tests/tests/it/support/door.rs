@@ -1,5 +1,7 @@
 //! What the tests of shopfloor share.
 
+use std::collections::BTreeMap;
+
 use super::world::{Repo, World};
 
 /// A repository with files that git ignores, on a machine with one agent program.
