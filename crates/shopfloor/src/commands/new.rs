@@ -285,7 +285,7 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
             && (worker["prompt"].is_null() || worker["prompt"].as_str() == task.map(str::trim))
     };
     if !there()?.is_some_and(|worker| task.is_some() && goes_on(&worker)) {
-        let added = quietly(ui, env, &words_for(common, "worker-ctl", add))?;
+        let added = quietly(ui, &for_worktree(env, args), &words_for(common, "worker-ctl", add))?;
         if added.status.code() != 0 {
             ui.answer(added.text.as_bytes());
             return Ok(exit_of(&added));

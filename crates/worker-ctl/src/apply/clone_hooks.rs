@@ -26,7 +26,7 @@ pub struct MissingHooks {
     settings: Vec<(String, String)>,
     /// The clone's own hook, if it is not there.
     own: Option<PathBuf>,
-    /// The tools whose hook in the source something has taken away.
+    /// The tools whose hook in the source something has taken away, or all that it lacks if each is to run.
     pub lost: Vec<&'static str>,
 }
 
@@ -49,7 +49,9 @@ pub fn compare(env: &Env, source: &Path, root: &Path, shared: Option<&Path>) -> 
             }
         }
     }
-    missing.lost = git_hook::missing(&source_git, &source, "post-checkout", false)?;
+    // `shopfloor new` sets worktrees up whatever hooks there are.
+    let always = env.var("SHOPFLOOR_SETUP").is_some_and(|word| word == "always");
+    missing.lost = git_hook::missing(&source_git, &source, "post-checkout", always)?;
     let ask = |git: &Git, dir: &Path| {
         let asked =
             git.cmd(dir).args(["config", "-z", "--get-regexp", r"^merge\.ledger-synth\.(name|driver)$"]).capture()?;

@@ -336,11 +336,14 @@ fn new_sets_up_its_worktrees_whoever_runs_gits_hooks() {
     let w = World::new();
     let app = app(&w);
     app.approved("[env]\nA = \"1\"\n");
+    app.run("worker-ctl", &["init"]).exit(0).any_out();
     // No hook at all, then hooks from a directory that other repositories share.
     for (name, before) in [("x", "true"), ("y", "mkdir ~/hooks && git config core.hooksPath ~/hooks")] {
         app.sh(before).exit(0);
         let made = w.at(app.shopfloor(&["new", name]).exit(0).any_err().stdout.trim_end());
         assert_eq!(made.read(".sweatshop-env"), "A=1\n", "{before}");
+        let cloned = app.shopfloor(&["new", &format!("{name}-cloned"), "--clone"]).exit(0).any_err();
+        assert_eq!(w.at(cloned.stdout.trim_end()).read(".sweatshop-env"), "A=1\n", "{before}");
     }
     // worktree-spawn makes what git would.
     let made = w.at(app.spawn(&["subtree", "z"]).exit(0).any_err().stdout.trim_end());
