@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
@@ -83,9 +83,17 @@ fn finish_removals(ui: &Ui, worktree: &OpenWorktree) -> Result<()> {
         ui.note("would run `worktree-spawn repair`");
         return Ok(());
     }
-    let repaired =
-        Cmd::new(&program, &worktree.env).arg("repair").dir(&worktree.repo.home.checkout).within(LIMIT).capture()?;
-    ui.pass_through(None, &[repaired.stdout, repaired.stderr].concat());
+    let cmd = Cmd::new(&program, &worktree.env).args(["repair", "--json"]).dir(&worktree.repo.home.checkout);
+    let repaired = cmd.within(LIMIT).capture()?;
+    let text = String::from_utf8_lossy(&repaired.stdout);
+    for told in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        // It tells of other agents' worktrees, too.
+        let line = if told["what"] == "spawn" { &told["detail"] } else { &told["error"]["message"] };
+        if let Some(line) = line.as_str() {
+            ui.note(printable(line));
+        }
+    }
+    ui.pass_through(None, &repaired.stderr);
     Ok(())
 }
 

@@ -264,12 +264,23 @@ fn a_sweep_frees_what_no_worktree_uses_and_others_name_what_waits() {
     let done = app.apply(&["sweep", "--json"]).exit(0).any_err().json();
     assert_eq!((&done["ports_freed"], &done["excludes"]), (&1.into(), &excludes), "{done}");
     assert!(app.excludes().is_empty() && w.at(w.home("")).has("down"));
-    assert_eq!(w.at(w.home("")).read("called"), "repair\n");
+    assert_eq!(w.at(w.home("")).read("called"), "repair --json\n");
     app.apply(&["doctor"]).exit(0).any_out().any_err();
     put(&app, "two");
     app.git(&["worktree", "remove", "--force", "../two"]);
     let done = app.apply(&["sweep"]).exit(0).any_err();
     done.out_has("freed ports: 1").out_has("freed exclude /.made");
+}
+
+#[test]
+fn a_sweep_names_no_other_agents_worktree() {
+    let w = World::new();
+    let app = spawn::app(&w);
+    let other = spawn::subtree(&app, &["other"]);
+    std::fs::rename(&other.path, w.home("away")).unwrap();
+    std::fs::create_dir_all(app.path.join(".git/shopfloor/worktree-spawn/gone/x.git")).unwrap();
+    let done = app.apply(&["sweep"]).exit(0).any_out();
+    assert!(!done.stderr.contains("other"), "{done}");
 }
 
 #[test]
