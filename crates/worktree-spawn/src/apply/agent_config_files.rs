@@ -303,7 +303,7 @@ fn take_ours_out(object: &CstObject, id: &str) {
     }
 }
 
-/// Takes back what was written for a seat, and removes its directory if nothing else is in it.
+/// Takes back what was written for a seat, and removes its directory, and that of all seats, if nothing else is in it.
 pub fn unseat(known: &KnownAgent) -> Result<()> {
     let agent = &known.agent;
     let dir = seat_dir(&agent.slug);
@@ -320,5 +320,5 @@ pub fn unseat(known: &KnownAgent) -> Result<()> {
     if let Some(text) = text.filter(|text| agent.task.as_ref() == Some(&text.to_string())) {
         files.staging.remove(&files.root, &task, &Content::File(text))?;
     }
-    files.root.remove_empty_dir(&rel(&dir)?).map(drop)
+    [&*dir, ".shopfloor/agents"].into_iter().try_for_each(|dir| files.root.remove_empty_dir(&rel(dir)?).map(drop))
 }

@@ -83,7 +83,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
     let known = &removal.condition.known;
     let mut done = RemovalOutcome { notes: removal.note.clone().into_iter().collect(), ..RemovalOutcome::default() };
     if known.agent.kind == AgentKind::Worker {
-        unseat(place, known)?;
+        done.notes.extend(unseat(place, known)?);
         return Ok(done);
     }
     let sandbox = sandboxes::of(env, place, known);
@@ -342,15 +342,19 @@ fn recover_one(place: &Place, git: &Git, open: OpenJournal<RemovalJournal>) -> R
     })
 }
 
-/// Removes a seat.
-fn unseat(place: &Place, known: &KnownAgent) -> Result<()> {
+/// Removes a seat, and says what stays of its files.
+fn unseat(place: &Place, known: &KnownAgent) -> Result<Option<String>> {
     // Of what only a forged record tells nothing is ours.
     if !known.worktree.is_lost && known.is_managed {
         agent_config_files::unseat(known)?;
     }
     written_files::remove(&place.env, &layout::seat_file(&known.worktree.git_dir, &known.agent.slug))?;
     place.remove_state(&layout::seats_dir(&known.worktree.git_dir).join(&known.agent.slug))?;
-    bury(place, &known.agent)
+    bury(place, &known.agent)?;
+    release_excludes(place, &known.worktree.path)?;
+    let dir = known.seat_dir();
+    let stays = fs::is_there(&dir).unwrap_or(true);
+    Ok(stays.then(|| format!("{} stays: it has files that may not be ours", dir.display())))
 }
 
 /// Forwards the agent's events to the nearest ancestor that is left, and deletes the records of its runs.

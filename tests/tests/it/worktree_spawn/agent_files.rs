@@ -70,10 +70,24 @@ fn what_was_there_before_a_seat_stays_after_it() {
     // A task that was written since is not ours, and nothing else is left.
     app.spawn(&["worker", "u", "--agent", "gemini", "--task", "t"]).succeeds();
     app.write(".shopfloor/agents/u/task.md", "mine\n");
-    app.spawn(&["remove", "root/u"]).succeeds();
+    app.spawn(&["remove", "root/u"]).succeeds().err_has("agents/u stays");
     assert_eq!(app.sh("cat .shopfloor/agents/u/*").exit(0).stdout, "mine\n");
     make().succeeds();
     app.spawn(&["remove", "root/v"]).succeeds();
+}
+
+#[test]
+fn nothing_of_the_last_seat_stays() {
+    let w = World::new();
+    let app = app(&w);
+    for seat in ["v", "u"] {
+        app.spawn(&["worker", seat, "--task", "t"]).succeeds();
+    }
+    app.spawn(&["remove", "root/v"]).succeeds();
+    assert!(app.excludes().contains(&"/.shopfloor/*".to_owned()) && app.has(".shopfloor/agents/u/task.md"));
+    app.spawn(&["remove", "root/u"]).succeeds();
+    assert!(app.excludes().is_empty() && !app.has(".shopfloor/agents"), "{:?}", app.excludes());
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
