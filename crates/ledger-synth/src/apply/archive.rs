@@ -25,7 +25,7 @@ pub fn archive(ledger: &Ledger, plan: &ArchivePlan) -> Result<usize> {
         let day = day.to_string();
         // The snapshot does not cover what somebody wrote into the file in the meantime.
         if hash_of(ledger, EVENTS, name)? == Some(*read) {
-            files::archive(ledger, name, &day)?;
+            files::move_file(ledger, EVENTS, &format!("{ARCHIVE}/{day}"), name)?;
         } else {
             kept += 1;
         }
@@ -43,7 +43,7 @@ pub fn delete(ledger: &Ledger, files: Vec<DoomedFile>, mut pass_on: impl FnMut(P
         let day = path.parent().map(file_name).unwrap_or_default();
         let name = file_name(&path);
         if hash_of(ledger, &format!("{ARCHIVE}/{day}"), &name)? == Some(read) {
-            files::prune(ledger, &day, &name)?;
+            ledger.top.unlink(&ledger.rel(&format!("{ARCHIVE}/{day}/{name}"))?)?;
             pass_on(path);
         }
         days.insert(day);

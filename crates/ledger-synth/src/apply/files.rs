@@ -84,11 +84,6 @@ pub fn create_snapshot(ledger: &Ledger, name: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Moves a file of `events/` into `archive/DAY/` under a free name.
-pub fn archive(ledger: &Ledger, name: &str, day: &str) -> Result<()> {
-    move_file(ledger, EVENTS, &format!("{ARCHIVE}/{day}"), name)
-}
-
 /// Moves a file of `archive/DAY/` back into `events/` under a free name.
 pub fn restore(ledger: &Ledger, day: &str, name: &str) -> Result<()> {
     move_file(ledger, &format!("{ARCHIVE}/{day}"), EVENTS, name)?;
@@ -97,7 +92,7 @@ pub fn restore(ledger: &Ledger, day: &str, name: &str) -> Result<()> {
 }
 
 /// Moves a file to another directory of the ledger under a free name, unless it is gone.
-fn move_file(ledger: &Ledger, from: &str, to: &str, name: &str) -> Result<()> {
+pub fn move_file(ledger: &Ledger, from: &str, to: &str, name: &str) -> Result<()> {
     let file = ledger.rel(&format!("{from}/{name}"))?;
     let stem = name.strip_suffix(".md").unwrap_or(name);
     for n in 1..NAMES {
@@ -113,11 +108,6 @@ fn move_file(ledger: &Ledger, from: &str, to: &str, name: &str) -> Result<()> {
     }
     Err(Failure::failed(format!("every name for {name} in {} is taken", ledger.dir.join(to).display()))
         .hint("run `ledger-synth prune`"))
-}
-
-/// Deletes a file of `archive/DAY/`.
-pub fn prune(ledger: &Ledger, day: &str, name: &str) -> Result<bool> {
-    ledger.top.unlink(&ledger.rel(&format!("{ARCHIVE}/{day}/{name}"))?)
 }
 
 /// Removes `archive/DAY/` if it is empty.
