@@ -274,6 +274,8 @@ fn spawn(day: &mut Day, app: &Repo<'_>) {
     day.run(app, "worktree-spawn doctor");
     let dry = app.spawn(&["-n", "--json", "run", "main.x", "--", "true"]);
     day.take("worktree-spawn run", dry, true);
+    // Where indexes of our own are made, in a dry run too.
+    std::fs::create_dir_all(app.world.home(".local/state/shopfloor/git")).unwrap();
     let moved = tree.path.with_file_name("moved");
     std::fs::rename(&tree.path, &moved).unwrap();
     day.run(app, "worktree-spawn doctor");
@@ -282,8 +284,6 @@ fn spawn(day: &mut Day, app: &Repo<'_>) {
     let dry = app.spawn(&["-n", "--json", "mcp"]);
     day.take("worktree-spawn mcp", dry, true);
     day.run(app, "worktree-spawn gc");
-    // Where indexes of our own are made, in a dry run too.
-    std::fs::create_dir_all(app.world.home(".local/state/shopfloor/git")).unwrap();
     day.run(app, "worktree-spawn remove main.x --force --recursive");
 }
 
