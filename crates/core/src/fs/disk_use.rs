@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::nofollow;
+use super::own_flags;
 use crate::sys;
 
 /// What a directory takes of the disk, in bytes.
@@ -40,5 +40,5 @@ pub fn disk_use(dir: &Path) -> DiskUse {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(nofollow()).open(path)
+    OpenOptions::new().read(true).custom_flags(own_flags()).open(path)
 }

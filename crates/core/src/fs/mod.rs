@@ -34,7 +34,9 @@ pub use self::displaced::{DisplacedFile, Writers, is_displaced};
 pub use self::mount::{below as mounts_below, shares_blocks};
 pub use self::parts::Parts;
 pub(crate) use self::read::read_regular;
-pub use self::read::{ends_line, last_line, read, read_head, read_no_follow, read_own, read_tail, read_text};
+pub use self::read::{
+    ends_line, last_line, open_plain, read, read_head, read_no_follow, read_own, read_tail, read_text,
+};
 pub use self::removal::{size_in_words, size_of};
 pub use self::root::{Content, Found, Listing, Root};
 pub use self::root_list::Bytes;
@@ -73,14 +75,14 @@ pub(crate) fn open_private(path: &Path) -> Result<File> {
         .create(true)
         .truncate(false)
         .mode(PRIVATE)
-        .custom_flags(nofollow())
+        .custom_flags(own_flags())
         .open(path)
         .at("open", path)
 }
 
 /// Opens a file of our own that is there for its lock; `None` when there is none.
 pub(crate) fn open_existing(path: &Path) -> Result<Option<File>> {
-    match OpenOptions::new().read(true).write(true).custom_flags(nofollow()).open(path) {
+    match OpenOptions::new().read(true).write(true).custom_flags(own_flags()).open(path) {
         Ok(file) => Ok(Some(file)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(e) => Err(e).at("open", path),
@@ -293,14 +295,15 @@ pub fn remove_empty_dir(dir: &Path) -> bool {
 /// Adds a line to a log of our own in one write, 0600; its end is synced by nobody: a log may lose its
 /// last lines, never its form.
 pub fn append_line(path: &Path, line: &str) -> Result<()> {
-    let open = OpenOptions::new().append(true).create(true).mode(PRIVATE).custom_flags(nofollow()).open(path);
+    let open = OpenOptions::new().append(true).create(true).mode(PRIVATE).custom_flags(own_flags()).open(path);
     open.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes())).at("write to", path)
 }
 
 /// Brings a file of our own, and its name, to the disk.
 pub fn sync(path: &Path) -> Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    File::open(path).and_then(|file| file.sync_all()).at("sync", path)?;
+    let file = OpenOptions::new().read(true).custom_flags(own_flags()).open(path);
+    file.and_then(|file| file.sync_all()).at("sync", path)?;
     File::open(dir).and_then(|dir| dir.sync_all()).at("sync", dir)
 }
 
@@ -341,7 +344,7 @@ pub fn create_new_dir(dir: &Path) -> Result<bool> {
 
 /// Sets a file's time of change to `now`: what is collected by age counts as used.
 pub fn touch(path: &Path, now: jiff::Timestamp) -> Result<()> {
-    let file = OpenOptions::new().write(true).custom_flags(nofollow()).open(path);
+    let file = OpenOptions::new().write(true).custom_flags(own_flags()).open(path);
     file.and_then(|file| file.set_modified(now.into())).at("write to", path)
 }
 
@@ -423,8 +426,9 @@ pub(crate) fn rename_new_at(from: &OwnedFd, old: &OsStr, to: &OwnedFd, new: &OsS
     }
 }
 
-fn nofollow() -> i32 {
-    i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0)
+/// With these a file of our own is opened: no link in its place is followed, and no pipe there is waited for.
+fn own_flags() -> i32 {
+    i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0)
 }
 
 pub(crate) fn is_loop(e: &io::Error) -> bool {

@@ -9,7 +9,7 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::OFlags;
 use rustix::io::retry_on_intr;
 
-use super::{PARSE_LIMIT, STATE_LIMIT, is_loop, link_refused, nofollow};
+use super::{PARSE_LIMIT, STATE_LIMIT, is_loop, link_refused, own_flags};
 use crate::error::{At, Failure, Result};
 
 /// Reads a regular file of at most [`PARSE_LIMIT`] bytes; `None` when there is none. Links are
@@ -40,18 +40,17 @@ pub fn read_head(path: &Path) -> Result<Option<Vec<u8>>> {
 
 /// As [`read`], for our own state: up to [`STATE_LIMIT`], and a link in the file's place is refused.
 pub fn read_no_follow(path: &Path) -> Result<Option<Vec<u8>>> {
-    read_with(path, nofollow(), STATE_LIMIT)
+    read_with(path, own_flags(), STATE_LIMIT)
 }
 
 /// The same for what may have any size: contents that are kept, logs.
 pub fn read_own(path: &Path) -> Result<Option<Vec<u8>>> {
-    read_with(path, nofollow(), u64::MAX - 1)
+    read_with(path, own_flags(), u64::MAX - 1)
 }
 
 /// Opens a regular file: no link, which leads to anybody's file, and no pipe, which would be waited for.
-pub(super) fn open_plain(path: &Path) -> Option<File> {
-    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = OpenOptions::new().read(true).custom_flags(nofollow() | nonblock).open(path).ok()?;
+pub fn open_plain(path: &Path) -> Option<File> {
+    let file = OpenOptions::new().read(true).custom_flags(own_flags()).open(path).ok()?;
     file.metadata().is_ok_and(|meta| meta.is_file()).then_some(file)
 }
 
@@ -100,7 +99,7 @@ pub(super) fn read_to_end(mut file: &File, size: u64, limit: u64) -> io::Result<
 
 /// Whether a file of our own is empty, or not there, or ends with a line end.
 pub fn ends_line(path: &Path) -> Result<bool> {
-    let Ok(mut file) = OpenOptions::new().read(true).custom_flags(nofollow()).open(path) else { return Ok(true) };
+    let Some(mut file) = open_plain(path) else { return Ok(true) };
     let mut last = [b'\n'];
     if file.seek(SeekFrom::End(-1)).is_ok() {
         file.read_exact(&mut last).at("read", path)?;
@@ -110,7 +109,7 @@ pub fn ends_line(path: &Path) -> Result<bool> {
 
 /// The last whole line of a log of our own that is no longer than 64 KiB, without its end; none where there is none.
 pub fn last_line(path: &Path) -> Result<Option<Vec<u8>>> {
-    let Ok(file) = OpenOptions::new().read(true).custom_flags(nofollow()).open(path) else { return Ok(None) };
+    let Some(file) = open_plain(path) else { return Ok(None) };
     let tail = read_tail(&file, 1 << 16).at("read", path)?;
     let whole = tail.iter().rposition(|byte| *byte == b'\n').map(|end| &tail[..end]);
     Ok(whole.and_then(|whole| whole.split(|byte| *byte == b'\n').next_back()).map(<[u8]>::to_vec))

@@ -40,11 +40,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let mut file: Option<File> = None;
     loop {
         match &mut file {
-            None => file = File::open(&path).ok(),
+            None => file = fs::open_plain(&path),
             // The log was rotated: read the rest of the old file, then go on with the new one.
             Some(open) if !fs::is_open_at(open, &path) => {
                 open.read_to_end(&mut rest).at("read", &path)?;
-                file = File::open(&path).ok();
+                file = fs::open_plain(&path);
             }
             Some(_) => {}
         }

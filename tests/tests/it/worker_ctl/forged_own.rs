@@ -34,6 +34,23 @@ fn a_replaced_object_and_attributes_change_no_review() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_log_holds_nobody_up() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    for log in ["events.jsonl", "adam.log"] {
+        floor.root.sh(&format!("rm -f logs/{log} && mkfifo logs/{log}")).exit(0);
+        tree(&floor, "adam").commit(log, "x\n");
+        for (command, says) in [("patrol", log), ("events", "")] {
+            let out = floor.root.sh(&format!("timeout 60 worker-ctl {command}")).any_status().any_out();
+            assert_ne!(out.status, Some(124), "{log}");
+            out.err_has(says);
+        }
+        floor.root.sh(&format!("rm logs/{log}")).exit(0);
+    }
+    assert_eq!(floor.status("adam")["commit_sha"], head(&tree(&floor, "adam")));
+}
+
+#[test]
 fn attributes_beside_the_commits_hide_no_change_from_a_removal() {
     let w = World::new();
     let floor = Floor::adopted(&w, &["adam"]);
