@@ -13,7 +13,7 @@ use crate::event_file::{self, Malformed};
 use crate::event_time;
 use crate::front::Meta;
 use crate::joined_ledger::{Join, Quote};
-use crate::section::{Section, SectionName};
+use crate::section::Section;
 use crate::stored_event::{EventRecord, first_words};
 
 /// The version that we write, and the newest that we read.
@@ -213,7 +213,6 @@ pub fn statements(join: &Join<'_>) -> String {
 
 fn lines(join: &Join<'_>, folded: impl Iterator<Item = SnapshotLine>) -> String {
     let positions: BTreeMap<Digest, usize> = join.events.keys().copied().zip(0..).collect();
-    let of = |by: &EventRecord| positions.get(&by.id).copied().unwrap_or_default();
     let events = join.events.values().map(|event| SnapshotLine::Event {
         event: event.id,
         ts: event.ts().to_string(),
@@ -221,33 +220,30 @@ fn lines(join: &Join<'_>, folded: impl Iterator<Item = SnapshotLine>) -> String 
         branch: event.branch().map(str::to_owned),
         topic: event.topic().map(|topic| first_words(topic).into_owned()),
     });
-    let said = |by: &EventRecord, entry: Entry| SnapshotLine::Said { of: of(by), entry };
-    let texts = join.sections.iter().filter_map(|(section, joined)| Some((*section, joined.text?)));
-    // The newest of these is the text of its section.
-    let now = SectionName::from(Section::Now);
-    let nows = join.newest_nows().into_iter().skip(1).map(|quote| (&now, quote));
-    let mut texts: Vec<(&SectionName, Quote<'_>)> = texts.chain(nows).collect();
-    texts.sort_unstable_by_key(|(section, quote)| (*section, quote.text, quote.by.id));
-    let texts = texts.into_iter().map(|(section, quote)| {
-        let entry = Entry::Text { section: section.clone(), text: quote.text.into() };
-        said(quote.by, entry)
-    });
-    let items = join.sections.iter().flat_map(|(section, joined)| {
-        let item = move |text: &str| Entry::Item { section: (*section).clone(), text: text.into() };
-        joined.items.iter().map(move |(text, by)| said(by, item(text)))
-    });
-    let pairs = join.sections.iter().flat_map(|(section, joined)| {
-        let pair = move |key: &str, value: Option<&str>| {
-            let (section, value) = ((*section).clone(), value.map(str::to_owned));
-            Entry::Pair { section, key: key.into(), value }
+    let mut said: Vec<(Entry, &EventRecord)> = Vec::new();
+    for (section, joined) in &join.sections {
+        let section = || (*section).clone();
+        let text = |quote: Quote<'_>| Entry::Text { section: section(), text: quote.text.into() };
+        let item = |text: &str| Entry::Item { section: section(), text: text.into() };
+        let pair = |key: &str, value: Option<&str>| {
+            let value = value.map(str::to_owned);
+            Entry::Pair { section: section(), key: key.into(), value }
         };
-        joined.pairs.iter().map(move |(key, quote)| said(quote.by, pair(key, quote.text)))
+        said.extend(joined.text.map(|quote| (text(quote), quote.by)));
+        said.extend(joined.items.iter().map(|(text, by)| (item(text), *by)));
+        said.extend(joined.pairs.iter().map(|(key, quote)| (pair(key, quote.text), quote.by)));
+    }
+    // The newest of these is the text of its section.
+    let now = |quote: &Quote<'_>| Entry::Text { section: Section::Now.into(), text: quote.text.into() };
+    said.extend(join.newest_nows().iter().skip(1).map(|quote| (now(quote), quote.by)));
+    said.extend(join.checkpoints.iter().map(|((checkpoint, _), by)| (Entry::from((*checkpoint).clone()), *by)));
+    said.sort_unstable_by(|(a, by), (b, other)| (a, by.id).cmp(&(b, other.id)));
+    let said = said.into_iter().map(|(entry, by)| {
+        let of = positions.get(&by.id).copied().unwrap_or_default();
+        SnapshotLine::Said { of, entry }
     });
-    let mut checkpoints: Vec<_> = join.checkpoints.iter().collect();
-    checkpoints.sort_unstable_by_key(|((checkpoint, _), by)| (*checkpoint, by.id));
-    let checkpoints = checkpoints.into_iter().map(|((checkpoint, _), by)| said(by, (*checkpoint).clone().into()));
     let mut out = String::new();
-    for line in events.chain(folded).chain(texts).chain(items).chain(pairs).chain(checkpoints) {
+    for line in events.chain(folded).chain(said) {
         // Cannot fail: it holds only texts and numbers.
         out.push_str(&serde_json::to_string(&line).unwrap_or_default());
         out.push('\n');
