@@ -1,5 +1,9 @@
 //! The file of an event: its text, and the frontmatter and body in it.
 
+use std::fmt::Display;
+
+use shopfloor_core::error::Failure;
+
 /// The largest event, in bytes. Snapshots may be larger.
 pub const LIMIT: usize = 1 << 20;
 
@@ -14,6 +18,11 @@ pub struct Malformed {
 impl Malformed {
     pub fn new(line: usize, why: impl Into<String>) -> Malformed {
         Malformed { line, why: why.into() }
+    }
+
+    /// The failure of a command that needs this file.
+    pub fn in_file(&self, file: impl Display) -> Failure {
+        Failure::malformed(format!("{file}:{}: {}", self.line, self.why))
     }
 }
 

@@ -16,7 +16,9 @@ use crate::{foreign_page, handoff};
 
 /// Writes what `current.md` says as an event, unless the file is generated or empty.
 pub fn adopt_page(ui: &Ui, env: &Env, ledger: &Ledger, current: &Current) -> Result<()> {
-    let text = text(ledger, current)?;
+    let text = event_file::decode(&current.bytes).map_err(|problem| {
+        problem.in_file(ledger.dir.join(CURRENT).display()).hint("fix the file, or replace it with `--force`")
+    })?;
     if current.footer().is_some() || current.is_blank() {
         return Ok(());
     }
@@ -31,14 +33,6 @@ pub fn adopt_page(ui: &Ui, env: &Env, ledger: &Ledger, current: &Current) -> Res
     let adopted = if ui.is_dry() { "would adopt" } else { "adopted" };
     ui.note(format!("{adopted} {CURRENT} as {}", written.path.display()));
     Ok(())
-}
-
-fn text(ledger: &Ledger, current: &Current) -> Result<String> {
-    event_file::decode(&current.bytes).map_err(|problem| {
-        let path = ledger.dir.join(CURRENT);
-        Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why))
-            .hint("fix the file, or replace it with `--force`")
-    })
 }
 
 fn read(env: &Env, ledger: &Ledger, text: &str) -> Result<LedgerEvent> {

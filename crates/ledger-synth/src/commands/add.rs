@@ -16,7 +16,7 @@ use crate::body;
 use crate::draft::{self, SessionDraft};
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
-use crate::event_file::{self, Malformed};
+use crate::event_file;
 use crate::facts::Ledger;
 use crate::facts::author::{next_time, speaker_name};
 use crate::facts::gather::load_events;
@@ -175,7 +175,7 @@ fn newest_of_each(mut earlier: Vec<Entry>, later: Vec<Entry>) -> Vec<Entry> {
 fn add(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let flags = args.sections.entries()?;
     let text = match flags.is_empty() && !ui.can_ask() {
-        true => event_file::decode(&ui.input()?).map_err(|problem| malformed_input(&problem))?,
+        true => event_file::decode(&ui.input()?).map_err(|problem| problem.in_file("stdin"))?,
         false => String::new(),
     };
     let (meta, mut entries) = given(&text)?;
@@ -345,14 +345,10 @@ fn commit_ledger(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()>
 fn given(text: &str) -> Result<(Option<Meta>, Vec<Entry>)> {
     if text.trim_start().lines().next().is_none_or(|line| line.trim_end() != "---") {
         event_file::refuse_conflict_markers(text)
-            .map_err(|problem| malformed_input(&problem).hint("resolve the conflict first"))?;
+            .map_err(|problem| problem.in_file("stdin").hint("resolve the conflict first"))?;
         return Ok((None, body::parse(text)));
     }
     let event = LedgerEvent::parse(text)
-        .map_err(|problem| malformed_input(&problem).hint("leave the frontmatter out: `add` writes it"))?;
+        .map_err(|problem| problem.in_file("stdin").hint("leave the frontmatter out: `add` writes it"))?;
     Ok((Some(event.meta), event.entries))
-}
-
-fn malformed_input(problem: &Malformed) -> Failure {
-    Failure::malformed(format!("stdin:{}: {}", problem.line, problem.why))
 }

@@ -145,7 +145,7 @@ fn read(path: &Path) -> Result<String> {
     let bytes = fs::read(path)?.ok_or_else(|| Failure::not_found(format!("there is no file {}", path.display())))?;
     event_file::decode(&bytes)
         .and_then(|text| event_file::refuse_conflict_markers(&text).map(|()| text))
-        .map_err(|problem| Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why)))
+        .map_err(|problem| problem.in_file(path.display()))
 }
 
 /// The event that a handoff becomes.

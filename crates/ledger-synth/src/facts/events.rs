@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::text::shell_word;
 
@@ -67,13 +67,12 @@ impl Events {
     pub fn snapshots(&self) -> Result<Vec<&Snapshot>> {
         let read = self.snapshots.iter().map(|file| {
             file.read.as_ref().map_err(|problem| {
-                let path = &file.path;
-                let failure = Failure::malformed(format!("{}:{}: {}", path.display(), problem.line, problem.why));
+                let failure = problem.in_file(file.path.display());
                 match problem.why.ends_with(NEWER) {
                     true => failure.hint("install the newest shopfloor"),
                     false => failure.hint(format!(
                         "restore the snapshot, which may be the only copy of its events, with `git checkout -- {}`; move it away if ledger-synth did not write it",
-                        shell_word(path)
+                        shell_word(&file.path)
                     )),
                 }
             })
