@@ -12,7 +12,7 @@ const FRONT_LIMIT: usize = 16 << 10;
 const FRONT_DEPTH: usize = 64;
 
 /// What the frontmatter says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
     pub ts: EventTime,
     pub agent: String,

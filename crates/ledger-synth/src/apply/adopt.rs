@@ -48,8 +48,8 @@ fn read(env: &Env, ledger: &Ledger, text: &str) -> Result<LedgerEvent> {
         agent: agent_name(env, ledger, None)?,
         branch: ledger.git.branch(&ledger.repo)?,
         kind: Some("adopted".into()),
-        reason: None,
         title: Some("taken over from current.md".into()),
+        ..Meta::default()
     };
     Ok(LedgerEvent::new(meta, entries))
 }

@@ -52,8 +52,8 @@ pub fn write_new_event(
         agent: speaker_name(env, ledger, agent)?,
         branch: ledger.git.branch(&ledger.repo)?,
         kind: Some(kind.into()),
-        reason: None,
         title: Some(title.into()),
+        ..Meta::default()
     };
     write_event(env, ledger, LedgerEvent::new(meta, entries), ui.is_dry())
 }

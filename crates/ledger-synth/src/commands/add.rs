@@ -212,8 +212,7 @@ fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry>) -> Resul
         })?;
         let all = newest_of_each(body::parse(&draft.text), entries);
         // An event, so that each checkpoint has the time of its draft.
-        let meta =
-            Meta { ts: env.now.into(), agent: String::new(), branch: None, kind: None, reason: None, title: None };
+        let meta = Meta { ts: env.now.into(), ..Meta::default() };
         draft.keep(&body::render(&LedgerEvent::new(meta, all).entries))?;
     }
     if ui.is_json() {
