@@ -61,8 +61,7 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>, i
         None => {
             let ledger = Ledger::find(ui, env, ledger_args)?;
             let (events, current) = (load_events(&ledger)?, load_page(&ledger)?);
-            let doubts = if is_strict { doubts(&events) } else { Vec::new() };
-            let verdict = plan::check(env.now.into(), events, current.as_ref(), &ledger.page, doubts)?;
+            let verdict = plan::check(env.now.into(), events, current.as_ref(), &ledger.page, is_strict)?;
             let place = ledger.dir.join(verdict.judged).display().to_string();
             (verdict, place, "run `ledger-synth --yes`")
         }
@@ -103,8 +102,7 @@ pub fn check_commit(
     let commit = objects.commit(rev)?;
     let CommitTree { events, current } = objects.tree(&commit)?;
     let page = objects.page_settings(settings, objects.settings_blob(&commit)?.as_ref())?;
-    let doubts = if is_strict { doubts(&events) } else { Vec::new() };
-    plan::check(env.now.into(), events, current.as_ref(), &page, doubts)
+    plan::check(env.now.into(), events, current.as_ref(), &page, is_strict)
 }
 
 /// `lint`: checks the events of the ledger, or these files, and no page.

@@ -2,7 +2,7 @@
 
 use shopfloor_core::error::{Exit, Result};
 
-use super::{Level, Problem, errors, join, summary};
+use super::{Level, Problem, doubts, errors, join, summary};
 use crate::event_file::refuse_conflict_markers;
 use crate::event_time::EventTime;
 use crate::facts::{CURRENT, Current, EVENTS, Events, Skipped};
@@ -27,17 +27,19 @@ pub struct CheckVerdict {
     pub event_count: usize,
 }
 
-/// Compares `current.md` with its events. Besides events that are malformed or from the future, `doubts` are errors.
+/// Compares `current.md` with its events. Events that are malformed or from the future are errors; if it is strict, so
+/// are those that probably mean something else.
 pub fn check(
     now: EventTime,
     events: Events,
     current: Option<&Current>,
     page: &PageSettings,
-    doubts: Vec<Problem>,
+    is_strict: bool,
 ) -> Result<CheckVerdict> {
     let join = join(&events)?;
     let event_count = join.events.len();
-    let problems: Vec<Problem> = errors(now, &events, &join).into_iter().chain(doubts).collect();
+    let doubts = if is_strict { doubts(&events) } else { Vec::new() };
+    let problems = [errors(now, &events, &join), doubts].concat();
     let footer = current.and_then(Current::footer);
     let is_foreign = current.is_some_and(|current| !current.is_blank()) && footer.is_none();
     let (mut exit, mut why, mut diff) = (Exit::Done, "", Vec::new());
