@@ -1,6 +1,7 @@
 //! How a clone is set up for a ledger: the merge driver and its attribute, in git's configuration.
 
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::git::nul_fields;
 use shopfloor_core::git_hook::own_path;
 
 use super::{CURRENT, Ledger};
@@ -30,9 +31,8 @@ pub fn is_ours(name: &str, value: &str) -> bool {
 
 /// Reads a setting of git's configuration.
 pub fn git_setting(ledger: &Ledger, name: &str) -> Result<Option<String>> {
-    let output = ledger.git.cmd(ledger.top.path()).args(["config", "-z", "--get", name]).capture()?;
-    let value = output.stdout.strip_suffix(b"\0").map(|value| String::from_utf8_lossy(value).into_owned());
-    Ok(value.filter(|_| output.status.success()))
+    let value = ledger.git.config(&ledger.repo.git_dir, name, None)?;
+    Ok(value.map(|value| value.to_string_lossy().into_owned()))
 }
 
 /// The line of `.gitignore` for a ledger whose page is not in git: a pattern, in which some characters have a meaning.
@@ -66,6 +66,5 @@ pub fn attribute_line(ledger: &Ledger) -> Result<String> {
 /// The merge driver that git would use for a path.
 pub fn merge_attribute(ledger: &Ledger, path: &str) -> Result<String> {
     let output = ledger.git.cmd(ledger.top.path()).args(["check-attr", "-z", "merge", "--", path]).capture()?;
-    let fields: Vec<&[u8]> = output.stdout.split(|b| *b == 0).collect();
-    Ok(fields.get(2).map(|value| String::from_utf8_lossy(value).into_owned()).unwrap_or_default())
+    Ok(nul_fields(&output.stdout).nth(2).map(|value| String::from_utf8_lossy(value).into_owned()).unwrap_or_default())
 }
