@@ -28,6 +28,7 @@ mod front_sections;
 mod handoff;
 mod joined_ledger;
 mod markdown;
+mod problem;
 mod section;
 mod session_log;
 mod settings;

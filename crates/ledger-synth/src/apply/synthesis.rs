@@ -9,7 +9,8 @@ use crate::facts::fingerprint::Fingerprint;
 use crate::facts::gather::{has_left_out, load_events, load_page};
 use crate::facts::{CURRENT, Current, EVENTS, Events, Ledger};
 use crate::failure;
-use crate::plan::{Level, Problem, errors, join, misnamed, summary};
+use crate::plan::{errors, join, misnamed, summary};
+use crate::problem::{Level, Problem};
 use crate::view::{self, View};
 
 /// How often `current.md` may change while we replace it before we give up.

@@ -10,7 +10,6 @@ use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::output;
 use crate::counted::counted;
 use crate::facts::gather::{load_events, load_page};
 use crate::facts::objects::{CommitTree, Objects};
@@ -72,7 +71,7 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>, i
             "fresh": exit == Exit::Done,
             "why": why,
             "diff": diff.join("\n"),
-            "skipped": output::skipped(&verdict.skipped),
+            "skipped": verdict.skipped,
             "event_count": event_count,
         }));
         return Ok(exit);

@@ -17,7 +17,7 @@ use crate::counted::counted;
 use crate::event_file::Malformed;
 use crate::facts::event_dir;
 use crate::facts::gather::{load_events, load_events_with_archive};
-use crate::facts::{CURRENT, EVENTS, Events, Ledger, Skipped};
+use crate::facts::{CURRENT, EVENTS, EventFileContent, Events, Ledger};
 use crate::failure;
 use crate::plan::{errors, join_filtered};
 use crate::view::{self, View};
@@ -82,10 +82,10 @@ fn add_worktrees(ledger: &Ledger, events: &mut Events) -> Result<()> {
         let dir = ledger.elsewhere(&worktree, EVENTS).map(|dir| dir.filter(|dir| dir.path() != own));
         match dir.and_then(|dir| dir.as_ref().map(event_dir::read).transpose()) {
             Ok(read) => events.append(read.unwrap_or_default()),
-            Err(failure) => events.skipped.push(Skipped {
-                path: worktree.join(below.as_path()),
-                problem: Malformed::new(1, failure.to_string()),
-            }),
+            Err(failure) => {
+                let problem = Malformed::new(1, failure.to_string());
+                events.add_file(worktree.join(below.as_path()), EventFileContent::Malformed(problem));
+            }
         }
     }
     Ok(())

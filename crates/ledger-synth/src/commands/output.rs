@@ -7,7 +7,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::event::WrittenEvent;
 use crate::event_time::EventTime;
-use crate::facts::{Events, Skipped};
+use crate::facts::Events;
 use crate::joined_ledger::Quote;
 use crate::plan::statements::Statement;
 use crate::section::Section;
@@ -29,7 +29,7 @@ pub fn ledger(view: &View<'_>, events: &Events, path: &str, is_written: bool) ->
         "latest_ts": view.latest.map(|ts| ts.to_string()),
         "latest_at": view.latest.map(EventTime::render),
         "inputs": view.inputs,
-        "skipped": skipped(&events.skipped),
+        "skipped": events.skipped,
         "written": is_written,
         "path": path,
     })
@@ -61,12 +61,6 @@ fn checkpoint(ReachedCheckpoint { checkpoint, by, at }: &ReachedCheckpoint<'_>) 
         "agent": by.agent(),
         "more": checkpoint.more,
     })
-}
-
-/// The files that were skipped as malformed.
-pub fn skipped(skipped: &[Skipped]) -> Vec<Value> {
-    let answer = |Skipped { path, problem }: &Skipped| json!({ "path": path.to_string_lossy(), "line": problem.line, "why": problem.why });
-    skipped.iter().map(answer).collect()
 }
 
 /// An event that a command wrote.

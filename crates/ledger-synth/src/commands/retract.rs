@@ -73,7 +73,9 @@ fn find(env: &Env, ledger: &Ledger, events: &Events, folded: &HashSet<Digest>, n
     if let Some(file) = events.files.iter().find(|file| is_named(&file.path)) {
         return Ok(file.record.id);
     }
-    if let Some(skipped) = events.skipped.iter().find(|s| path.is_some() && s.path.canonicalize().ok() == path) {
+    if let Some(skipped) =
+        events.skipped.iter().find(|s| path.is_some() && Path::new(&s.path).canonicalize().ok() == path)
+    {
         return Err(Failure::not_found(format!("{skipped}: it does not count, so there is nothing to retract"))
             .hint("fix the file or move it away"));
     }

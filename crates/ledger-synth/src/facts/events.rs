@@ -8,6 +8,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::text::shell_word;
 
 use crate::event_file::Malformed;
+use crate::problem::{Level, Problem};
 use crate::snapshot::{NEWER, Snapshot};
 use crate::stored_event::EventRecord;
 
@@ -17,19 +18,6 @@ pub struct EventFile {
     pub path: PathBuf,
     /// In a box, because lists of many thousands grow while others still hold the same events.
     pub record: Box<EventRecord>,
-}
-
-/// A file that is not an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
-    pub path: PathBuf,
-    pub problem: Malformed,
-}
-
-impl std::fmt::Display for Skipped {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}: {}", self.path.display(), self.problem.line, self.problem.why)
-    }
 }
 
 /// The file of a snapshot.
@@ -53,7 +41,8 @@ pub enum EventFileContent {
 pub struct Events {
     pub files: Vec<EventFile>,
     pub snapshots: Vec<SnapshotFile>,
-    pub skipped: Vec<Skipped>,
+    /// The files that are malformed.
+    pub skipped: Vec<Problem>,
     /// Files that are not read because of their names.
     pub misnamed: Vec<PathBuf>,
 }
@@ -93,7 +82,9 @@ impl Events {
         match content {
             EventFileContent::Event(record) => self.files.push(EventFile { path, record }),
             EventFileContent::Snapshot(read) => self.snapshots.push(SnapshotFile { path, read }),
-            EventFileContent::Malformed(problem) => self.skipped.push(Skipped { path, problem }),
+            EventFileContent::Malformed(Malformed { line, why }) => {
+                self.skipped.push(Problem::new(&path, line, why, Level::Malformed));
+            }
             EventFileContent::Misnamed => self.misnamed.push(path),
         }
     }

@@ -10,5 +10,5 @@ pub mod git_setup;
 mod ledger;
 pub mod objects;
 
-pub use events::{EventFile, EventFileContent, Events, Skipped};
+pub use events::{EventFile, EventFileContent, Events};
 pub use ledger::{ARCHIVE, CURRENT, Current, EVENTS, Ledger};

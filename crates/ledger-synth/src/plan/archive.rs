@@ -136,7 +136,7 @@ pub fn stranded(events: &Events, archived: Events) -> Result<StrandedFiles> {
     for file in archived.files.into_iter().filter(|file| !counted.contains(&file.record.id)) {
         stranded.found.push(file.path);
     }
-    stranded.unreadable.extend(archived.skipped.into_iter().map(|file| file.path));
+    stranded.unreadable.extend(archived.skipped.into_iter().map(|file| PathBuf::from(file.path)));
     for file in archived.snapshots {
         match file.read {
             Ok(snapshot) if contents.contains(&snapshot.content) => {}

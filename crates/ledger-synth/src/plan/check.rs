@@ -2,10 +2,11 @@
 
 use shopfloor_core::error::{Exit, Result};
 
-use super::{Level, Problem, doubts, errors, join, summary};
+use super::{doubts, errors, join, summary};
 use crate::event_file::refuse_conflict_markers;
 use crate::event_time::EventTime;
-use crate::facts::{CURRENT, Current, EVENTS, Events, Skipped};
+use crate::facts::{CURRENT, Current, EVENTS, Events};
+use crate::problem::{Level, Problem};
 use crate::settings::{PageSettings, Tracked};
 use crate::view::{self, View};
 
@@ -23,7 +24,7 @@ pub struct CheckVerdict {
     pub fix: Option<&'static str>,
     /// What is wrong with events.
     pub problems: Vec<Problem>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<Problem>,
     pub event_count: usize,
 }
 

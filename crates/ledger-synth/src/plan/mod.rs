@@ -9,4 +9,4 @@ mod problems;
 pub mod statements;
 
 pub use join::{Filter, join, join_all, join_filtered};
-pub use problems::{Level, Problem, doubts, errors, misnamed, misspelt, summary};
+pub use problems::{doubts, errors, misnamed, misspelt, summary};

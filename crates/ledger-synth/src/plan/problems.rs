@@ -1,64 +1,23 @@
 //! What is wrong with events: malformed files, times in the future, and what probably means something else.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
-use serde::Serialize;
+use std::path::PathBuf;
 
 use crate::entry::Entry;
 use crate::event_time::{AHEAD, EventTime};
 use crate::facts::{EventFile, Events};
 use crate::joined_ledger::Join;
-
-/// How wrong an event is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Level {
-    /// It does not count.
-    #[serde(rename = "error")]
-    Malformed,
-    /// Its time is more than a day ahead.
-    #[serde(rename = "error")]
-    Future,
-    /// It probably means something else.
-    #[serde(rename = "warning")]
-    Doubtful,
-}
-
-/// One thing that is wrong with an event file.
-#[derive(Clone, Debug, Serialize)]
-pub struct Problem {
-    pub path: String,
-    line: usize,
-    pub why: String,
-    pub level: Level,
-}
-
-impl std::fmt::Display for Problem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let word = if self.level == Level::Doubtful { "warning: " } else { "" };
-        write!(f, "{}:{}: {word}{}", self.path, self.line, self.why)
-    }
-}
-
-impl Problem {
-    fn of(path: &Path, level: Level, why: String) -> Problem {
-        Problem { path: path.to_string_lossy().into_owned(), line: 1, why, level }
-    }
-}
+use crate::problem::{Level, Problem};
 
 /// The events that are malformed, then those from the future that count.
 pub fn errors(now: EventTime, events: &Events, join: &Join<'_>) -> Vec<Problem> {
-    let malformed = events.skipped.iter().map(|skipped| Problem {
-        path: skipped.path.to_string_lossy().into_owned(),
-        line: skipped.problem.line,
-        why: skipped.problem.why.clone(),
-        level: Level::Malformed,
-    });
     let limit = now.checked_add(AHEAD).unwrap_or(EventTime::MAX);
     let counts = |file: &&EventFile| join.events.contains_key(&file.record.id);
     let future = events.files.iter().filter(|file| file.record.ts() > limit).filter(counts);
-    let why = |file: &EventFile| format!("its time is in the future: {}", file.record.ts());
-    malformed.chain(future.map(|file| Problem::of(&file.path, Level::Future, why(file)))).collect()
+    let future = future.map(|file| {
+        Problem::new(&file.path, 1, format!("its time is in the future: {}", file.record.ts()), Level::Future)
+    });
+    events.skipped.iter().cloned().chain(future).collect()
 }
 
 /// Which errors there are, in words.
@@ -75,7 +34,7 @@ pub fn misnamed(events: &Events) -> Vec<Problem> {
     let problem = |path: &PathBuf| {
         let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         let rule = if is_hidden { "does not begin with a dot" } else { "ends in `.md`" };
-        Problem::of(path, Level::Doubtful, format!("not read, because an event's name {rule}"))
+        Problem::new(path, 1, format!("not read, because an event's name {rule}"), Level::Doubtful)
     };
     events.misnamed.iter().map(problem).collect()
 }
@@ -95,7 +54,7 @@ pub fn doubts(events: &Events) -> Vec<Problem> {
             why.push(format!("the file name differs from its time and agent ({stem}.md); nothing depends on it"));
         }
         why.extend(misspelt(&event.entries));
-        doubts.extend(why.into_iter().map(|why| Problem::of(&file.path, Level::Doubtful, why)));
+        doubts.extend(why.into_iter().map(|why| Problem::new(&file.path, 1, why, Level::Doubtful)));
     }
     doubts
 }
