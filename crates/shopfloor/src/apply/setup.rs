@@ -14,7 +14,8 @@ use crate::tool::record_file;
 /// Variables that name another root than that of this repository.
 const WORKER_VARIABLES: [&str; 3] = ["WORKER_CTL_ROOT", "WORKER_CTL_WORKER", "WORKER_CTL_WORKTREE"];
 
-/// Carries out a step, where these files are there already. Returns `false` if one of its commands failed; those after it are not run.
+/// Carries out a step, where these files are there already. Returns `false` if one of its commands failed; those after it
+/// are not run.
 ///
 /// The record is written before the first command, so that a killed set-up can be taken back.
 pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step, present: &[String]) -> Result<bool> {
