@@ -123,26 +123,26 @@ pub fn need_by_files(root: &WorkerRoot, now: i64, worker: &Worker) -> Option<Nee
         .filter(|need| *need != Need::Review || !(can_run && is_kept_away(root, now, worker)))
 }
 
-/// Does what an `up` has to do about a worker's check.
-pub fn look_after(ctx: &Context<'_>, name: &str) -> Result<()> {
+/// Does what an `up` has to do about a worker's check. `false` if somebody else checks it, or another one at the place, whose
+/// result changes the state.
+pub fn look_after(ctx: &Context<'_>, name: &str) -> Result<bool> {
     let mut worker = ctx.worker(name)?;
     if next(&worker, tries(&ctx.root)) == Some(CheckStep::Run) {
         match run(ctx, &worker, false) {
             Ok(_) => {}
-            // Somebody else checks it, or another one at the place.
-            Err(failure) if failure::CHECKING.is_kind_of(&failure) => return Ok(()),
+            Err(failure) if failure::CHECKING.is_kind_of(&failure) => return Ok(false),
             Err(failure) => {
                 ctx.check_ending()?;
                 // A person is not kept from work that cannot be checked.
                 transition::observe(ctx, &worker, &Input::CheckVoid)?;
                 let is_news = [failure::DIRTY, failure::CHANGED].iter().any(|kind| kind.is_kind_of(&failure));
-                return if is_news { Ok(()) } else { Err(failure) };
+                return if is_news { Ok(true) } else { Err(failure) };
             }
         }
         worker = ctx.worker(name)?;
     }
     if next(&worker, tries(&ctx.root)) == Some(CheckStep::Tell) && worker.program.session == Session::Up {
-        let Some(_lock) = ctx.try_lock(name)? else { return Ok(()) };
+        let Some(_lock) = ctx.try_lock(name)? else { return Ok(true) };
         let worker = ctx.worker(name)?;
         let sha = record(&worker).map(|check| check.sha.clone());
         let text = prompt::failed_check(&told_lines(ctx, name), &layout::check_log(&ctx.root.path, name));
@@ -152,7 +152,7 @@ pub fn look_after(ctx: &Context<'_>, name: &str) -> Result<()> {
             check.for_each(|check| check.told = true);
         })?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The end of the last check's output.

@@ -18,15 +18,14 @@ use crate::store::State;
 use crate::task_queue::MOST_TRIES;
 use crate::worker::{Session, Task, Worker};
 
-/// Gives a worker the task of the queue with this id, unless it is gone or the worker is busy by now. Returns whether the
-/// worker got it.
-pub fn take(ctx: &Context<'_>, name: &str, id: &str) -> Result<bool> {
-    let Some(_lock) = ctx.try_lock(name)? else { return Ok(false) };
+/// Gives a worker the task of the queue with this id, unless it is gone or the worker is busy by now.
+pub fn take(ctx: &Context<'_>, name: &str, id: &str) -> Result<()> {
+    let Some(_lock) = ctx.try_lock(name)? else { return Ok(()) };
     let state = ctx.state()?;
     let task = state.queue.waiting.iter().find(|task| task.id == id);
-    let (Some(worker), Some(task)) = (state.workers.get(name), task) else { return Ok(false) };
+    let (Some(worker), Some(task)) = (state.workers.get(name), task) else { return Ok(()) };
     if worker.status() != "idle" || setup_steps::running(ctx, worker)?.is_some() {
-        return Ok(false);
+        return Ok(());
     }
     let ctx = &ctx.of(worker)?;
     sandbox::take_in(ctx, worker)?;
@@ -35,7 +34,7 @@ pub fn take(ctx: &Context<'_>, name: &str, id: &str) -> Result<bool> {
     bring_up_to_date(ctx, &standing)?;
     deliver(ctx, worker, &input, &task_text(ctx, worker, &task.prompt))?;
     ctx.ui.note(format!("{name} got the task {id} of the queue"));
-    Ok(true)
+    Ok(())
 }
 
 /// How many more workers may work at once.

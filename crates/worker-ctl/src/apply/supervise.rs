@@ -124,7 +124,8 @@ struct Shared {
     errands: Mutex<BTreeMap<String, Errand>>,
     /// The workers that could not be helped, when that was tried, and the commit of the work that they had then.
     failed: Mutex<BTreeMap<String, (Instant, Option<String>)>>,
-    /// Whether a worker got no task because its set-up runs or another command has it, whose end changes no file.
+    /// Whether something may have been passed over for an errand that has ended since, or for a set-up or another command
+    /// whose end changes no file.
     is_passed_over: AtomicBool,
     /// Why a worker could not be helped last, which is said once.
     said: Mutex<BTreeMap<String, String>>,
@@ -372,26 +373,22 @@ const ERRANDS: usize = 8;
 fn run_errand(ctx: &Context<'_>, name: &str, errand: &Errand, shared: &Shared) {
     let work = ctx.worker(name).ok().and_then(|worker| worker.work.commit_sha);
     let done = ctx.reload().and_then(|ctx| match errand {
-        Errand::Give(id) => {
-            let is_given = give_task::take(&ctx, name, id)?;
-            shared.is_passed_over.fetch_or(!is_given, Ordering::Relaxed);
-            Ok(())
-        }
-        Errand::PutBack(worker) => give_task::put_back(&ctx, worker),
+        Errand::Give(id) => give_task::take(&ctx, name, id).map(|()| true),
+        Errand::PutBack(worker) => give_task::put_back(&ctx, worker).map(|()| true),
         Errand::Check => check::look_after(&ctx, name),
         Errand::GoOn(over) => {
             let worker = ctx.worker(name)?;
             // It may have gone on, or have hit another one.
             if worker.program.limit != *over {
-                return Ok(());
+                return Ok(true);
             }
             if over.is_some() {
                 transition::observe(&ctx, &worker, &Input::LimitOver)?;
             }
-            go_on(&ctx, name, false).map(drop)
+            go_on(&ctx, name, false).map(|_| true)
         }
     });
-    let said = done.err().map(|failure| failure.to_string());
+    let said = done.as_ref().err().map(ToString::to_string);
     if let Some(said) = &said {
         locked(&shared.failed).insert(name.to_owned(), (Instant::now(), work));
         if locked(&shared.said).get(name) != Some(said) {
@@ -403,6 +400,7 @@ fn run_errand(ctx: &Context<'_>, name: &str, errand: &Errand, shared: &Shared) {
         None => drop(locked(&shared.said).remove(name)),
     }
     locked(&shared.errands).remove(name);
+    shared.is_passed_over.fetch_or(done.unwrap_or(true), Ordering::Relaxed);
 }
 
 /// A warning about a failure, unless it is about the state, which has a warning of its own.

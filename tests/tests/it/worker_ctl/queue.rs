@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, floor, prompts, refused, staff};
+use crate::support::worker::{Staying, configure, floor, prompts, refused, staff, tree};
 use crate::support::world::{World, text, wait_for, which};
 
 /// The tasks that wait, as `queue --json` lists them.
@@ -99,6 +99,18 @@ fn several_workers_share_a_queue_and_a_task_waits_for_what_comes_before_it() {
     assert_says(&floor, &["start", "--queue", "--task", "most", "--after", "t1"], "t2\n");
     floor.ctl(&["queue", "drop", "t1"]).succeeds();
     floor.ctl(&["queue"]).exit(0).out_has("waits for t1 to land, which was dropped or reset");
+}
+
+#[test]
+fn a_task_that_one_worker_cannot_take_goes_to_the_next_at_once() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    configure(&floor, "patrol_interval_secs = 60", "patrol_interval_secs = 3600");
+    tree(&floor, "adam").write("README.md", "changed\n");
+    let _up = Staying::new(&floor, &["up"]);
+    queue(&floor, &[json!({ "prompt": "Number 1\nCOMMIT 1.txt 1 Work 1" })]);
+    wait_for(|| floor.status("eve")["status"] == "needs_review");
+    assert_eq!(floor.status("adam")["status"], "idle");
 }
 
 #[test]
