@@ -106,9 +106,13 @@ fn a_task_that_one_worker_cannot_take_goes_to_the_next_at_once() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
     configure(&floor, "patrol_interval_secs = 60", "patrol_interval_secs = 3600");
-    tree(&floor, "adam").write("README.md", "changed\n");
     let _up = Staying::new(&floor, &["up"]);
-    queue(&floor, &[json!({ "prompt": "Number 1\nCOMMIT 1.txt 1 Work 1" })]);
+    queue(&floor, &[json!({ "prompt": "COMMIT 1.txt 1 Work 1", "worker": "eve" })]);
+    wait_for(|| floor.status("eve")["status"] == "needs_review");
+    floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
+    // From here on nothing happens but this.
+    tree(&floor, "adam").write("README.md", "changed\n");
+    queue(&floor, &[json!({ "prompt": "COMMIT 2.txt 2 Work 2" })]);
     wait_for(|| floor.status("eve")["status"] == "needs_review");
     assert_eq!(floor.status("adam")["status"], "idle");
 }
