@@ -41,15 +41,8 @@ fn unread(text: &str, entries: &[Entry], said: &[&str], is_label: impl Fn(&str) 
     });
     let held = pieces.chain(said.iter().copied()).collect::<Vec<_>>().join("\n");
     let held_words = words(&held);
-    let mut last = 0;
-    // Entries are in the order of the lines, mostly.
-    let mut is_held = |text: &str| {
-        let wanted = words(text);
-        let at = held_words[last..].find(&wanted).map(|at| last + at).or_else(|| held_words.find(&wanted));
-        last = at.unwrap_or(last);
-        at.is_some()
-    };
-    let mut is_told = |pair: &str| {
+    let is_held = |text: &str| held_words.contains(&words(text));
+    let is_told = |pair: &str| {
         let pair = pair.trim();
         let value = yaml_scalar::value_of(pair);
         let key = pair.strip_suffix(value).unwrap_or_default().trim_matches(['-', ' ', ':', '"', '\'']);
@@ -65,7 +58,7 @@ fn unread(text: &str, entries: &[Entry], said: &[&str], is_label: impl Fn(&str) 
             Some(flow) => flow.split([',', '[', ']', '{', '}']).chain(line.strip_suffix(flow)).collect(),
             None => vec![line],
         };
-        if !pieces.into_iter().all(&mut is_told) {
+        if !pieces.into_iter().all(&is_told) {
             notes.push(Entry::note(line));
         }
         if !held.contains(comment.trim_end_matches(['"', '\''])) {
