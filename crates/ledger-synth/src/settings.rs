@@ -160,11 +160,6 @@ impl Settings {
             warnings: config.all_warnings(),
         })
     }
-
-    /// The settings of `current.md` in the tree whose `.shopfloor/config.toml` has these bytes. `path` is for messages.
-    pub fn of_tree(&self, path: &Path, bytes: Option<Vec<u8>>) -> Result<PageSettings> {
-        Ok(page(&config::load_alone(path, bytes, TOOL, SETTINGS)?))
-    }
 }
 
 fn root(env: &Env, repo: &Repo, config: &Config) -> Result<LedgerRoot> {
@@ -182,6 +177,11 @@ fn root(env: &Env, repo: &Repo, config: &Config) -> Result<LedgerRoot> {
             Ok(LedgerRoot::At(base.join(config::expand_home(env, text))))
         }
     }
+}
+
+/// The settings of `current.md` in the tree whose `.shopfloor/config.toml` has these bytes. `path` is for messages.
+pub fn page_of_tree(path: &Path, bytes: Option<Vec<u8>>) -> Result<PageSettings> {
+    Ok(page(&config::load_alone(path, bytes, TOOL, SETTINGS)?))
 }
 
 /// The settings of a page.

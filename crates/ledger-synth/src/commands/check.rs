@@ -100,7 +100,7 @@ pub fn check_commit(
     let objects = Objects::new(env, git, repo, settings)?;
     let commit = objects.commit(rev)?;
     let CommitTree { events, current } = objects.tree(&commit)?;
-    let page = objects.page_settings(settings, objects.settings_blob(&commit)?.as_ref())?;
+    let page = objects.page_settings(Some(&commit))?;
     plan::check(env.now.into(), events, current.as_ref(), &page, is_strict)
 }
 

@@ -16,7 +16,7 @@ use crate::facts::CURRENT;
 use crate::facts::objects::{Blobs, Objects};
 use crate::failure;
 use crate::plan::join;
-use crate::settings::{LedgerArgs, PageSettings, Settings};
+use crate::settings::{LedgerArgs, Settings};
 use crate::view::{self, View};
 
 /// Merge `current.md` when git asks for it, from the events of both sides
@@ -108,12 +108,12 @@ fn synthesise(
         return Ok(None);
     }
     let head = objects.commit("HEAD")?;
-    let (mut blobs, mut page) = (objects.blobs(&head)?, page_settings(&objects, &settings, Some(&head))?);
+    let (mut blobs, mut page) = (objects.blobs(&head)?, objects.page_settings(Some(&head))?);
     for merge in &merges {
         let base = merge.base.as_deref().map(|base| objects.blobs(base)).transpose()?.unwrap_or_default();
         blobs = merged(&base, blobs, objects.blobs(&merge.theirs)?);
-        let base = page_settings(&objects, &settings, merge.base.as_deref())?;
-        page = page.merged(&base, &page_settings(&objects, &settings, Some(&merge.theirs))?);
+        let base = objects.page_settings(merge.base.as_deref())?;
+        page = page.merged(&base, &objects.page_settings(Some(&merge.theirs))?);
     }
     // The merge makes this file.
     blobs.remove(Path::new(CURRENT));
@@ -122,12 +122,6 @@ fn synthesise(
     let join = join(&tree.events)?;
     let view = View::new(&join, page.session_window);
     Ok((view.event_count > 0).then(|| view.render(tree.events.skipped.len(), None)))
-}
-
-/// The settings of the page in a commit; none: those without a commit.
-fn page_settings(objects: &Objects<'_>, settings: &Settings, commit: Option<&str>) -> Result<PageSettings> {
-    let blob = commit.map(|commit| objects.settings_blob(commit)).transpose()?.flatten();
-    objects.page_settings(settings, blob.as_ref())
 }
 
 /// The commits that git is merging into HEAD. A merge names them in its environment. A cherry-pick or rebase names

@@ -74,7 +74,7 @@ impl Ledger {
         }
         let dir = prefix.as_ref().map_or(top.clone(), |rel| top.join(rel.as_path()));
         let top = Root::open(&top)?;
-        let page = objects::page_settings(&git, &repo, &top, &settings)?;
+        let page = objects::page_settings(&git, &repo, &top)?;
         Ok(Ledger { top, git, repo, settings, page, dir, prefix })
     }
 

@@ -17,7 +17,7 @@ use super::below::below;
 use super::event_dir::{content, is_event_name};
 use super::{CURRENT, Current, EVENTS, Events};
 use crate::failure;
-use crate::settings::{DEFAULT_ROOT, LedgerRoot, PageSettings, Settings};
+use crate::settings::{self, DEFAULT_ROOT, LedgerRoot, PageSettings, Settings};
 
 /// A ledger's directory in git's objects.
 pub struct Objects<'g> {
@@ -117,15 +117,11 @@ impl<'g> Objects<'g> {
         Ok(tree)
     }
 
-    /// The blob of the repository's settings in a commit, if it has one.
-    pub fn settings_blob(&self, commit: &str) -> Result<Option<String>> {
-        self.object(&format!("{commit}:{REPOSITORY_FILE}"))
-    }
-
-    /// The settings of the page that a blob sets; none: those without such a file.
-    pub fn page_settings(&self, settings: &Settings, blob: Option<&String>) -> Result<PageSettings> {
-        let bytes = blob.map(|sha| read_blobs(self.git, self.dir, &[sha])).transpose()?.and_then(|mut all| all.pop());
-        settings.of_tree(Path::new(REPOSITORY_FILE), bytes)
+    /// The settings of the page in a commit; none: those without a commit.
+    pub fn page_settings(&self, commit: Option<&str>) -> Result<PageSettings> {
+        let blob = commit.map(|commit| self.object(&format!("{commit}:{REPOSITORY_FILE}"))).transpose()?.flatten();
+        let bytes = blob.map(|sha| read_blobs(self.git, self.dir, &[&sha])).transpose()?;
+        settings::page_of_tree(Path::new(REPOSITORY_FILE), bytes.and_then(|mut all| all.pop()))
     }
 
     /// The ledger of a commit.
@@ -201,7 +197,7 @@ pub fn left_out(git: &Git, worktree: &Root, prefix: &RelPath) -> Result<Blobs> {
 }
 
 /// The settings of the page in this tree: those of its own `.shopfloor/config.toml`.
-pub fn page_settings(git: &Git, repo: &Repo, top: &Root, settings: &Settings) -> Result<PageSettings> {
+pub fn page_settings(git: &Git, repo: &Repo, top: &Root) -> Result<PageSettings> {
     let rel = RelPath::parse(REPOSITORY_FILE).map_err(|why| Failure::failed(why.to_string()))?;
     let tree: PathBuf = match private_dir(top.path()) {
         Some(_) => top.path().to_path_buf(),
@@ -215,5 +211,5 @@ pub fn page_settings(git: &Git, repo: &Repo, top: &Root, settings: &Settings) ->
     {
         bytes = read_blobs(git, tree.path(), &[sha])?.pop();
     }
-    settings.of_tree(&tree.join(&rel), bytes)
+    settings::page_of_tree(&tree.join(&rel), bytes)
 }
