@@ -147,7 +147,7 @@ fn decisions(view: &View<'_>) -> PageSection {
         let newest_day = shown.iter().map(|(_, quote)| quote.by.ts().day()).max().unwrap_or_default();
         shown.sort_by_key(|(_, quote)| quote.by.ts().day() < newest_day);
     }
-    PageSection::new(Section::Decisions, shown.iter().map(entry).collect(), left)
+    PageSection::new(Section::Decisions.title(), shown.iter().map(entry).collect(), left)
 }
 
 fn questions(view: &View<'_>) -> PageSection {
@@ -157,7 +157,7 @@ fn questions(view: &View<'_>) -> PageSection {
     if !view.is_of_one {
         shown.sort_by_key(|quote| Reverse(quote.by.ts().day()));
     }
-    PageSection::new(Section::OpenQuestions, shown.iter().map(entry).collect(), left)
+    PageSection::new(Section::OpenQuestions.title(), shown.iter().map(entry).collect(), left)
 }
 
 /// The latest checkpoint of each agent and phase; all checkpoints if the page is of one agent and one day.
@@ -177,7 +177,7 @@ fn checkpoints(view: &View<'_>) -> PageSection {
     let (shown, left) = newest(if view.is_of_one { all } else { &shown }, status, PAGE);
     let style = TextStyle::of_page(view.is_of_one);
     let entry = |one: &ReachedCheckpoint<'_>| PageEntry { text: reached(one, style), at: one.by.ts() };
-    let part = PageSection::new(Section::Checkpoints, shown.iter().map(entry).collect(), left);
+    let part = PageSection::new(Section::Checkpoints.title(), shown.iter().map(entry).collect(), left);
     PageSection { left: earlier.and(left), is_earlier: left.is_none(), ..part }
 }
 
@@ -208,15 +208,10 @@ fn other(section: &OtherSection<'_>, style: TextStyle) -> PageSection {
     let (items, items_left) = newest(&section.items, |quote| *quote, PAGE);
     let (pairs, pairs_left) = newest(&section.pairs, |(_, quote)| *quote, PAGE);
     let is_plain = section.key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-    let left = items_left.and(pairs_left);
-    PageSection {
-        title: escaped(section.key, if style == TextStyle::Marked { "<`" } else { "" }).into_owned(),
-        entries: text.into_iter().chain(items.iter().map(item)).chain(pairs.iter().map(named)).collect(),
-        left,
-        is_cut: !left.is_none(),
-        is_earlier: false,
-        command: Some(if is_plain { format!("explain {}", section.key) } else { "--json".to_owned() }),
-    }
+    let title = escaped(section.key, if style == TextStyle::Marked { "<`" } else { "" });
+    let entries = text.into_iter().chain(items.iter().map(item)).chain(pairs.iter().map(named)).collect();
+    let command = if is_plain { format!("explain {}", section.key) } else { "--json".to_owned() };
+    PageSection { command: Some(command), ..PageSection::new(&title, entries, items_left.and(pairs_left)) }
 }
 
 /// Gives each of these sections the same room, and what a small one does not need to the greater ones. A section for
@@ -246,15 +241,9 @@ fn share(parts: &mut Vec<PageSection>, mut room: usize) -> LeftOut {
 const FRAME: usize = 90;
 
 impl PageSection {
-    fn new(section: Section, entries: Vec<PageEntry>, left: LeftOut) -> PageSection {
-        PageSection {
-            title: section.title().to_owned(),
-            entries,
-            left,
-            is_cut: !left.is_none(),
-            is_earlier: false,
-            command: None,
-        }
+    fn new(title: &str, entries: Vec<PageEntry>, left: LeftOut) -> PageSection {
+        let is_cut = !left.is_none();
+        PageSection { title: title.to_owned(), entries, left, is_cut, is_earlier: false, command: None }
     }
 
     fn size(&self) -> usize {
