@@ -5,15 +5,9 @@ use shopfloor_core::hash::Digest;
 use crate::entry::Entry;
 use crate::event::LedgerEvent;
 
-/// The hash of an event's canonical form.
+/// The hash of an event's canonical form, which has the length of each part before it, so that no two events share a form.
 pub fn id(event: &LedgerEvent) -> Digest {
-    let mut form = Vec::new();
-    encode(event, &mut form);
-    Digest::of(&form)
-}
-
-/// Writes the length of each part before it, so that no two events share a form.
-fn encode(event: &LedgerEvent, out: &mut Vec<u8>) {
+    let out: &mut Vec<u8> = &mut Vec::new();
     let text = |out: &mut Vec<u8>, text: &str| {
         // No text is longer than its file.
         out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
@@ -52,4 +46,5 @@ fn encode(event: &LedgerEvent, out: &mut Vec<u8>) {
             }
         }
     }
+    Digest::of(out)
 }
