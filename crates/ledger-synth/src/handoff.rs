@@ -1,7 +1,7 @@
 //! Handoff files: what people and programs wrote for the next session before there were events. A YAML map and headings
 //! are read, and everything else stays word for word.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_yaml::Value;
@@ -256,25 +256,21 @@ fn shown_answers(entries: &[Entry]) -> Vec<Entry> {
 /// Several texts of one register, and several values of one key, as one, because only one of them would be shown.
 fn joined(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
     let mut joined: Vec<Entry> = Vec::new();
-    let mut places: HashMap<(SectionName, Option<String>), usize> = HashMap::new();
     for entry in entries {
-        let key = match &entry {
-            Entry::Text { .. } => None,
-            Entry::Pair { key, value: Some(_), .. } => Some(key.clone()),
-            _ => {
-                joined.push(entry);
-                continue;
+        let same = joined.iter_mut().find_map(|held| match (held, &entry) {
+            (Entry::Text { section, text }, Entry::Text { section: other, text: more }) if section == other => {
+                Some((text, more))
             }
-        };
-        let place = *places.entry((entry.section().clone(), key)).or_insert(joined.len());
-        match (joined.get_mut(place), entry) {
-            (Some(Entry::Text { text, .. }), Entry::Text { text: more, .. })
-            | (Some(Entry::Pair { value: Some(text), .. }), Entry::Pair { value: Some(more), .. }) => {
-                if *text != more {
-                    text.push_str(&format!("\n{more}"));
-                }
-            }
-            (_, entry) => joined.push(entry),
+            (
+                Entry::Pair { section, key, value: Some(text) },
+                Entry::Pair { section: other, key: other_key, value: Some(more) },
+            ) if (&*section, &*key) == (other, other_key) => Some((text, more)),
+            _ => None,
+        });
+        match same {
+            Some((text, more)) if text == more => {}
+            Some((text, more)) => text.push_str(&format!("\n{more}")),
+            None => joined.push(entry),
         }
     }
     joined
