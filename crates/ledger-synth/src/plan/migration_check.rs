@@ -1,6 +1,6 @@
 //! Proves a migration: whether the ledger holds every text that is read from a file.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use shopfloor_core::hash::Digest;
 
@@ -50,11 +50,6 @@ pub fn missing<'s>(
     let own: HashSet<Digest> =
         sources.iter().filter_map(|source| source.event.as_ref()).map(|event| event.id).collect();
     let there: HashSet<Digest> = events.iter().map(|record| record.id).collect();
-    let mut by_time: HashMap<_, Vec<&EventRecord>> = HashMap::new();
-    // An event that is another file's does not count.
-    for record in events.iter().filter(|record| !own.contains(&record.id)) {
-        by_time.entry(record.ts()).or_default().push(record);
-    }
     let mut anywhere = None;
     let missing = |source: &'s SourceHandoff| {
         if source.event.as_ref().is_some_and(|event| there.contains(&event.id)) {
@@ -62,9 +57,11 @@ pub fn missing<'s>(
         }
         // The event may have been edited. If no event is like it, its texts may be anywhere.
         let like = source.event.as_ref().and_then(|event| {
-            let like = by_time.get(&event.ts())?;
+            // An event that is another file's does not count.
+            let is_like = |record: &&EventRecord| record.ts() == event.ts() && !own.contains(&record.id);
+            let like: Vec<_> = events.iter().copied().filter(is_like).collect();
             let same_agent: Vec<_> = like.iter().copied().filter(|record| record.agent() == event.agent()).collect();
-            Some(HeldTexts::of(if same_agent.is_empty() { like.clone() } else { same_agent }))
+            (!like.is_empty()).then(|| HeldTexts::of(if same_agent.is_empty() { like } else { same_agent }))
         });
         let held = match &like {
             Some(like) => like,
