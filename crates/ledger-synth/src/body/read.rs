@@ -192,7 +192,7 @@ impl<'l> BodyReader<'l> {
             yaml_scalar::indent(line) > 0
                 || (yaml_scalar::bullet(line).is_none()
                     && heading(line).is_none()
-                    && !begins_section(line)
+                    && yaml_scalar::pair(line).is_none_or(|(key, _)| !is_key_like(line, &key))
                     && line != "---")
         };
         let end = from + 1 + lines[from + 1..].iter().take_while(|line| !line.is_empty() && goes_on(line)).count();
@@ -274,11 +274,6 @@ fn heading(line: &str) -> Option<Option<&str>> {
     }
     let is_section = !title.is_empty() && (level > 1 || Section::from_spelling(title).is_some());
     Some(is_section.then_some(title))
-}
-
-/// Whether a line at the left margin begins a section rather than a sentence.
-fn begins_section(line: &str) -> bool {
-    yaml_scalar::pair(line).is_some_and(|(key, _)| is_key_like(line, &key))
 }
 
 /// Whether the words before the colon of a line may be the key of a section.

@@ -134,7 +134,7 @@ fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<M
     for head in heads.iter().filter(|head| **head != ours) {
         // Other names, such as a stash or the label of a picked commit, are skipped.
         if let Ok(theirs) = objects.commit(head) {
-            let base = objects.merge_base(&ours, &theirs)?;
+            let base = objects.answer(&["merge-base", &ours, &theirs])?;
             merges.push(MergedCommit { base, theirs });
         }
     }

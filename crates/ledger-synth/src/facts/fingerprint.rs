@@ -8,7 +8,7 @@ use shopfloor_core::fs;
 use shopfloor_core::hash::{Digest, DigestBuilder};
 
 use super::event_dir::is_looked_at;
-use super::{EVENTS, Ledger};
+use super::{CURRENT, EVENTS, Ledger};
 
 /// The names and times of a ledger's files, and what else decides the text of its page.
 #[derive(PartialEq, Eq)]
@@ -23,7 +23,8 @@ impl Fingerprint {
     pub fn of(ledger: &Ledger, has_stamp: bool) -> Result<Option<Fingerprint>> {
         let cache = ledger.state().join("cache");
         let (Some(dir), Ok(since)) = (ledger.open(EVENTS)?, fs::clock(&cache)) else { return Ok(None) };
-        let Some(page) = ledger.current_stat().ok().flatten() else { return Ok(None) };
+        let page = ledger.top.stats(std::iter::once(&ledger.rel(CURRENT)?)).unwrap_or_default();
+        let [Some(page)] = page[..] else { return Ok(None) };
         let names = dir.names(is_looked_at)?;
         // The directory itself changes whenever a name in it does.
         let mut stats = vec![page, dir.stat()?];

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs::{Found, Root, Stat};
+use shopfloor_core::fs::{Found, Root};
 use shopfloor_core::git::{Git, Repo, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
@@ -142,12 +142,6 @@ impl Ledger {
             }
         }
         Ok(self.top.read_whole(&rel)?.map(|(bytes, mode)| Current { bytes, mode }))
-    }
-
-    /// The metadata of `current.md`.
-    pub fn current_stat(&self) -> Result<Option<Stat>> {
-        let rel = self.rel(CURRENT)?;
-        Ok(self.top.stats(std::iter::once(&rel))?.into_iter().next().flatten())
     }
 }
 

@@ -74,15 +74,10 @@ impl<'g> Objects<'g> {
     }
 
     /// What a git command answers, if it does.
-    fn answer(&self, args: &[&str]) -> Result<Option<String>> {
+    pub fn answer(&self, args: &[&str]) -> Result<Option<String>> {
         let output = self.git.cmd(self.dir).args(args).capture()?;
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         Ok((output.status.success() && !text.is_empty()).then_some(text))
-    }
-
-    /// The best common ancestor of two commits, if they have one.
-    pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>> {
-        self.answer(&["merge-base", one, other])
     }
 
     /// The regular files of the ledger in a commit: `current.md` and what is in `events/`.
