@@ -161,7 +161,7 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
                 let ended = call("worker-ctl", &["-q", "down"], &[worker])?;
                 let removed = if ended.code() == 0 { call("worktree-spawn", &spawned, &[&row.id])? } else { ended };
                 // Of a worker whose worktree is gone nothing is left to lose.
-                if removed.code() == 0 && !common.dry_run && is_known(&env.at(&main)?, worker)? {
+                if removed.code() == 0 && !common.dry_run {
                     call("worker-ctl", &["-q", "nuke", "--yes"], &[worker])?
                 } else {
                     removed
@@ -181,12 +181,6 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         repository::worktree_base(&main).map(|base| fs::remove_empty_dir(&base));
     }
     Ok(if exit.code() == 0 { removed } else { exit })
-}
-
-/// Whether worker-ctl still knows this worker: a running `up` forgets one whose worktree is gone.
-fn is_known(env: &Env, worker: &str) -> Result<bool> {
-    let workers = overview::places(env)?.workers;
-    Ok(workers.iter().any(|record| record["name"] == worker))
 }
 
 /// Refuses what would be lost, and a worktree that a person made: with an agent's its branch goes, too, and that one is theirs.

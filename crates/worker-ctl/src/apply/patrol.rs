@@ -216,9 +216,7 @@ fn next_input(
         ctx.repo.cmd(path)?;
     }
     let Some(tree) = trees.get(path).filter(|_| path.is_dir()) else {
-        // Whoever removes a worktree of the person's own ends its worker before, which is forgotten a little later.
-        let is_removed = worker.adopted.is_some() && worker.task == Task::Idle && worker.program.session != Session::Up;
-        return Ok((!is_missing && !is_removed).then(|| Input::Fault { reason: Fault::WorktreeMissing }));
+        return Ok((!is_missing).then(|| Input::Fault { reason: Fault::WorktreeMissing }));
     };
     if is_missing {
         return Ok(Some(Input::Mended { reason: Fault::WorktreeMissing }));

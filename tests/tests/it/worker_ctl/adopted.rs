@@ -1,9 +1,7 @@
 //! worker-ctl: worktrees of the person's own repository as workers.
 
 use crate::support::floor::Floor;
-use crate::support::worker::{
-    Staying, by_hand, commit, event, exists, head, hook, is_at, refused, tip, tree, up, work,
-};
+use crate::support::worker::{by_hand, commit, event, head, hook, refused, tip, tree, up, work};
 use crate::support::world::{Repo, World, text, wait_for, which};
 
 /// A directory beside a repository.
@@ -358,19 +356,6 @@ fn a_worktree_is_removed_once_nobody_works_there_and_its_worker_is_forgotten() {
     app.spawn(&["remove", "x"]).succeeds().any_err();
     floor.ctl(&["patrol"]).exit(0).any_out().err_has("x is forgotten");
     assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
-}
-
-#[test]
-fn a_removal_beside_an_up_is_no_fault() {
-    let w = World::new();
-    let floor = Floor::adopted(&w, &["adam"]);
-    let _up = Staying::new(&floor, &["up"]);
-    wait_for(|| is_at(&floor, "adam", "idle"));
-    floor.ctl(&["down", "adam"]).exit(0).any_out().any_err();
-    floor.app.git(&["worktree", "remove", "--force", "../adam"]);
-    wait_for(|| !exists(&floor, "adam"));
-    let log = floor.root.read("logs/events.jsonl");
-    assert!(!log.contains("worktree missing"), "{log}");
 }
 
 #[test]
