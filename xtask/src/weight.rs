@@ -80,20 +80,20 @@ fn lines(dir: &Path) -> Result<BTreeMap<String, usize>> {
     Ok(rooms)
 }
 
-/// The lines of code, without comments, blank lines and test modules.
+/// The lines of code, without comments, blank lines and what is for tests alone.
 fn shipped(text: &str) -> usize {
-    let mut lines = text.lines().map(str::trim).peekable();
+    let mut lines = text.lines();
     let mut count = 0;
     while let Some(line) = lines.next() {
-        if line == "#[cfg(test)]" {
-            // rustfmt puts test modules last, unless they are files of their own.
-            let is_block = lines.clone().find(|next| !next.starts_with("#[")).is_some_and(|next| next.ends_with('{'));
-            if is_block {
-                break;
+        let code = line.trim();
+        if code == "#[cfg(test)]" {
+            // As rustfmt writes it, an item ends in its first line, or with a brace below that.
+            let end = format!("{}}}", line.split('#').next().unwrap_or_default());
+            let item = lines.find(|next| !next.trim().starts_with("#[")).unwrap_or_default();
+            if !item.ends_with(';') {
+                lines.find(|next| *next == end);
             }
-            while lines.next_if(|next| next.starts_with("#[")).is_some() {}
-            lines.next();
-        } else if !line.is_empty() && !line.starts_with("//") {
+        } else if !code.is_empty() && !code.starts_with("//") {
             count += 1;
         }
     }
@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn only_shipped_code_is_counted() {
         let text = "//! What.\n\nuse a;\n// Why.\nfn f() {}\n#[cfg(test)]\n#[path = \"x_tests.rs\"]\nmod tests;\nfn g() {}\n\
-                    #[cfg(test)]\nmod more {\n    fn h() {}\n}\n";
-        assert_eq!(shipped(text), 3);
+                    #[cfg(test)]\nmod more {\n    fn h() {}\n}\n\
+                    impl A {\n    #[cfg(test)]\n    fn i() {\n        let x = {\n        };\n    }\n\n    fn j() {}\n}\n";
+        assert_eq!(shipped(text), 6);
     }
 }
