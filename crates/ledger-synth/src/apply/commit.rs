@@ -71,18 +71,6 @@ fn under_way(ledger: &Ledger, of: &[(&str, &'static str)]) -> Option<&'static st
     of.iter().find(|(file, _)| git_dir.join(file).exists()).map(|(_, what)| *what)
 }
 
-/// Refuses to commit during a merge, in which git commits everything or nothing, and during a rebase or the like,
-/// which could undo the commit. Exit 1.
-pub fn refuse_during_merge(ledger: &Ledger) -> Result<()> {
-    let others = [("MERGE_HEAD", "a merge"), ("SQUASH_MSG", "a squashed merge"), ("BISECT_LOG", "a bisection")];
-    match under_way(ledger, &others).or_else(|| under_way(ledger, &REPLAYS)) {
-        Some(what) => Err(failure::MERGING
-            .with(Exit::No, format!("{what} is in progress, so nothing is committed"))
-            .hint("run `git status`, finish what is in progress, and run the same command again")),
-        None => Ok(()),
-    }
-}
-
 /// Commits the ledger's files as they are. A dry run passes the files that would have come or gone before, by their paths
 /// below the ledger, and whether each would be there.
 pub fn commit(env: &Env, ledger: &Ledger, dry: Option<&[(String, bool)]>) -> Result<Committed> {
@@ -187,7 +175,13 @@ fn unstage(git: &Git, ledger: &Ledger, all: &[PathBuf], new: Vec<&Path>, failure
 
 /// Refuses a commit that cannot succeed. Also called before anything is written, which may be files of an archive.
 pub fn refuse_hopeless(ledger: &Ledger, is_archiving: bool) -> Result<()> {
-    refuse_during_merge(ledger)?;
+    // During a merge git commits everything or nothing, and a rebase or the like could undo the commit.
+    let others = [("MERGE_HEAD", "a merge"), ("SQUASH_MSG", "a squashed merge"), ("BISECT_LOG", "a bisection")];
+    if let Some(what) = under_way(ledger, &others).or_else(|| under_way(ledger, &REPLAYS)) {
+        return Err(failure::MERGING
+            .with(Exit::No, format!("{what} is in progress, so nothing is committed"))
+            .hint("run `git status`, finish what is in progress, and run the same command again"));
+    }
     let prefix = ledger.in_tree().ok_or_else(|| {
         Failure::usage(format!(
             "{} is not in a work tree of this repository, so it cannot be committed",
