@@ -117,7 +117,6 @@ fn fold(records: &[&EventRecord], snapshots: &[&Snapshot]) -> Result<SnapshotPla
 }
 
 /// Files of the archive that count nowhere.
-#[derive(Default)]
 pub struct StrandedFiles {
     pub found: Vec<PathBuf>,
     /// Those that cannot be read.
@@ -132,11 +131,9 @@ pub fn stranded(events: &Events, archived: Events) -> Result<StrandedFiles> {
     let counted: HashSet<Digest> = events.records().chain(folded).map(|record| record.id).collect();
     let contents = snapshots.iter().flat_map(|snapshot| snapshot.folds.iter().copied().chain([snapshot.content]));
     let contents: HashSet<Digest> = contents.collect();
-    let mut stranded = StrandedFiles::default();
-    for file in archived.files.into_iter().filter(|file| !counted.contains(&file.record.id)) {
-        stranded.found.push(file.path);
-    }
-    stranded.unreadable.extend(archived.skipped.into_iter().map(|file| PathBuf::from(file.path)));
+    let lost = archived.files.into_iter().filter(|file| !counted.contains(&file.record.id));
+    let skipped = archived.skipped.into_iter().map(|file| PathBuf::from(file.path));
+    let mut stranded = StrandedFiles { found: lost.map(|file| file.path).collect(), unreadable: skipped.collect() };
     for file in archived.snapshots {
         match file.read {
             Ok(snapshot) if contents.contains(&snapshot.content) => {}
