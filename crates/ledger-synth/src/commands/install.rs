@@ -58,6 +58,9 @@ impl Args {
 const ATTRIBUTES: &str = ".gitattributes";
 const IGNORE: &str = ".gitignore";
 
+const QUESTION: &str = "GitHub and other hosts merge without drivers, so pull requests conflict in a tracked current.md. \
+                        Keep only the events in git, and make current.md where it is read?";
+
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let is_dry = ui.is_dry();
@@ -67,19 +70,20 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let before = ledger.page.tracked;
     let tracked = match args.tracked.as_deref().and_then(Tracked::of) {
         Some(tracked) => tracked,
-        None if ui.can_ask() && !is_dry && !is_decided(&ledger)? => ask(ui, before),
+        // A repository that has a page in git, or says that it has none, has decided.
+        None if ui.can_ask() && !is_dry && before == Tracked::Page && !git_setup::is_current_tracked(&ledger)? => {
+            if ui.confirm(QUESTION) { Tracked::Events } else { before }
+        }
         None => before,
     };
     let Configured { files, settings } = configure(&ledger, is_dry, tracked, &args.programs())?;
-    let done = |[would, did]: [&'static str; 2], name: &str| match ui.is_json() {
-        true if did == "removed" => ui.json(&json!({ "removed": name, "done": !is_dry })),
-        true => ui.json(&json!({ "wrote": name, "done": !is_dry })),
-        false => ui.line(format!("{} {}", if is_dry { would } else { did }, printable(name))),
-    };
     for (name, is_left) in &files {
-        done(if *is_left { ["would write", "wrote"] } else { ["would remove", "removed"] }, name);
+        match *is_left {
+            true => tell(ui, "wrote", ["would write", "wrote"], name),
+            false => tell(ui, "removed", ["would remove", "removed"], name),
+        }
     }
-    settings.into_iter().for_each(|name| done(["would set", "set"], name));
+    settings.into_iter().for_each(|name| tell(ui, "wrote", ["would set", "set"], name));
     let hooks = HookCommand::Install;
     hook_subcommand::run(ui, env, TOOL, hooks, |_| Ok(None))?;
     if tracked == Tracked::Events && git_setup::is_current_tracked(&ledger)? && !is_dry {
@@ -93,15 +97,12 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     Ok(Exit::Done)
 }
 
-/// Whether the repository says what is tracked, or already has a page in git.
-fn is_decided(ledger: &Ledger) -> Result<bool> {
-    Ok(git_setup::is_current_tracked(ledger)? || ledger.page.tracked == Tracked::Events)
-}
-
-fn ask(ui: &Ui, now: Tracked) -> Tracked {
-    let question = "GitHub and other hosts merge without drivers, so pull requests conflict in a tracked current.md. \
-                    Keep only the events in git, and make current.md where it is read?";
-    if ui.confirm(question) { Tracked::Events } else { now }
+/// Says that something was done to a file or a setting, or would be: in JSON under a key, otherwise in a word.
+fn tell(ui: &Ui, key: &str, [would, did]: [&str; 2], name: &str) {
+    match ui.is_json() {
+        true => ui.json(&json!({ key: name, "done": !ui.is_dry() })),
+        false => ui.line(format!("{} {}", if ui.is_dry() { would } else { did }, printable(name))),
+    }
 }
 
 /// The files and settings that were written.
@@ -142,22 +143,18 @@ fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, args: &Args) -> Result<Exit> {
     for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, git_setup::ignore_line(ledger)?)] {
         edits.extend(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
     }
-    edits.retain(|edit| !args.keep.contains(&edit.name));
-    let tell = |[would, did]: [&str; 2], name: &str| match ui.is_json() {
-        true => ui.json(&json!({ "removed": name, "done": !is_dry })),
-        false => ui.line(format!("{} {}", if is_dry { would } else { did }, printable(name))),
-    };
     for FileEdit { name, before, after } in &edits {
         if !is_dry {
             files::edit(ledger, &worktree, name, before, after)?;
         }
-        tell(if after.is_empty() { ["would remove", "removed"] } else { ["would edit", "edited"] }, name);
+        let words = if after.is_empty() { ["would remove", "removed"] } else { ["would edit", "edited"] };
+        tell(ui, "removed", words, name);
     }
     // The order in which they were set, backwards.
     for (name, _) in driver().into_iter().rev() {
         let is_ours = git_setting(ledger, name)?.is_some_and(|value| is_ours(name, &value));
         if is_ours && (is_dry || files::unset_git_setting(ledger, name)?) {
-            tell(["would unset", "unset"], name);
+            tell(ui, "removed", ["would unset", "unset"], name);
         }
     }
     edited.iter().for_each(|name| ui.warn(format!("{name} is not as `install` wrote it, and stays")));
