@@ -95,8 +95,7 @@ impl SetupFile {
     pub fn set_up(&self, text: &str) -> Result<String, String> {
         match self {
             SetupFile::Hooks(program, files) => with_hooks(text, *program, files),
-            SetupFile::Skill(_) if text.is_empty() => Ok(SKILL.to_owned()),
-            SetupFile::Skill(_) => Ok(text.to_owned()),
+            SetupFile::Skill(_) => Ok(if text.is_empty() { SKILL } else { text }.to_owned()),
         }
     }
 
@@ -104,8 +103,7 @@ impl SetupFile {
     pub fn take_out(&self, text: &str) -> Result<String, String> {
         match self {
             SetupFile::Hooks(program, files) => without_hooks(text, *program, files),
-            SetupFile::Skill(_) if text == SKILL => Ok(String::new()),
-            SetupFile::Skill(_) => Ok(text.to_owned()),
+            SetupFile::Skill(_) => Ok(if text == SKILL { "" } else { text }.to_owned()),
         }
     }
 }

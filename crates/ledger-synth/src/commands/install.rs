@@ -84,8 +84,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         }
     }
     settings.into_iter().for_each(|name| tell(ui, "wrote", ["would set", "set"], name));
-    let hooks = HookCommand::Install;
-    hook_subcommand::run(ui, env, TOOL, hooks, |_| Ok(None))?;
+    hook_subcommand::run(ui, env, TOOL, HookCommand::Install, |_| Ok(None))?;
     if tracked == Tracked::Events && git_setup::is_current_tracked(&ledger)? && !is_dry {
         files::untrack_current(&ledger)?;
         ui.note("current.md is no longer in git's index: commit its removal; a branch that still changes it conflicts once when it is merged, and keeps it removed");
