@@ -19,7 +19,6 @@ const TRIES: usize = 10;
 /// Options for writing `current.md`.
 #[derive(Clone, Debug, Default)]
 pub struct SynthOptions {
-    pub is_dry: bool,
     /// Problems of events are errors.
     pub is_strict: bool,
     /// Write the current time into the footer.
@@ -65,7 +64,7 @@ pub fn refresh_locked(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<bool> {
 
 /// Joins the events and writes `current.md`. The caller holds the lock, except in a dry run.
 pub fn synthesise(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<Synthesis> {
-    let fingerprint = if options.is_dry { None } else { Fingerprint::of(ledger, options.stamp)? };
+    let fingerprint = if ui.is_dry() { None } else { Fingerprint::of(ledger, options.stamp)? };
     if let Some(count) = fingerprint.as_ref().filter(|_| options.may_skip).and_then(Fingerprint::known_count) {
         return Ok(Synthesis { outcome: SynthOutcome::Unchanged, event_count: count, events: None });
     }
@@ -139,7 +138,7 @@ fn write(
             return Ok(SynthOutcome::Unchanged);
         }
         let unique = current.as_ref().map(|current| holds_more(ledger, current, options)).transpose()?;
-        if options.is_dry {
+        if ui.is_dry() {
             return Ok(SynthOutcome::Due(Current::difference(load_page(ledger)?.as_ref(), &page)));
         }
         if let Some(current) = current.as_ref().filter(|_| unique == Some(true)) {

@@ -44,7 +44,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
     let asks = ui.can_ask() && !args.yes && !ui.is_json() && !is_dry;
     let Args { strict, stamp, force, adopt, .. } = *args;
-    let options = SynthOptions { is_dry, is_strict: strict, stamp, force, adopt, may_skip: !ui.is_json() };
+    let options = SynthOptions { is_strict: strict, stamp, force, adopt, may_skip: !ui.is_json() };
     if asks && !confirm(ui, env, &ledger, &options)? {
         ui.note("nothing was written");
         return Ok(Exit::Decide);
