@@ -42,8 +42,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["ts", "agent"])]
     check: bool,
     /// The time of files that do not tell it in their text or name (RFC 3339)
-    #[arg(long)]
-    ts: Option<String>,
+    #[arg(long, value_parser = given_time)]
+    ts: Option<EventTime>,
     /// The agent of all files, whatever they say [default: the agent that a file names, else LEDGER_SYNTH_AGENT or the
     /// worktree's name]
     #[arg(long)]
@@ -54,7 +54,6 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     if args.check {
         return check(ui, env, ledger_args, args);
     }
-    args.ts.as_deref().map(given_time).transpose()?;
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let mut known: BTreeSet<_> = load_events(&ledger)?.records().map(|record| record.id).collect();
     // All files are read before the first event is written.
@@ -150,8 +149,7 @@ fn read(path: &Path) -> Result<String> {
 
 /// The event that a handoff becomes.
 fn migrated(env: &Env, ledger: &Ledger, args: &Args, path: &Path, handoff: &Handoff) -> Result<LedgerEvent> {
-    let given = args.ts.as_deref().map(given_time).transpose()?;
-    let ts = handoff.ts.or(given).or(handoff.day).ok_or_else(|| {
+    let ts = handoff.ts.or(args.ts).or(handoff.day).ok_or_else(|| {
         Failure::malformed(format!("{}: its time is unknown", path.display()))
             .hint("give its time with `--ts 2026-01-10T13:00:00Z`")
     })?;
@@ -182,7 +180,6 @@ fn migrated(env: &Env, ledger: &Ledger, args: &Args, path: &Path, handoff: &Hand
     Ok(event)
 }
 
-fn given_time(text: &str) -> Result<EventTime> {
-    event_time::parse(text)
-        .ok_or_else(|| Failure::usage(format!("--ts must be an RFC 3339 time with an offset, not `{text}`")))
+fn given_time(text: &str) -> Result<EventTime, &'static str> {
+    event_time::parse(text).ok_or("it must be an RFC 3339 time with an offset")
 }
