@@ -99,7 +99,7 @@ pub fn check_commit(
 ) -> Result<CheckVerdict> {
     let objects = Objects::new(env, git, repo, settings)?;
     let commit = objects.commit(rev)?;
-    let CommitTree { events, current } = objects.tree(&commit)?;
+    let CommitTree { events, current } = objects.read(&objects.blobs(&commit)?)?;
     let page = objects.page_settings(Some(&commit))?;
     plan::check(env.now.into(), events, current.as_ref(), &page, is_strict)
 }

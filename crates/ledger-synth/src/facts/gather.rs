@@ -70,7 +70,7 @@ pub fn events_of_commit(ledger: &Ledger, rev: &str) -> Result<Option<HashSet<Dig
     let Some(prefix) = ledger.in_tree() else { return Ok(None) };
     let objects = Objects::at(&ledger.git, &ledger.repo, prefix.as_path())?;
     let Ok(commit) = objects.commit(rev) else { return Ok(None) };
-    let events = objects.tree(&commit)?.events;
+    let events = objects.read(&objects.blobs(&commit)?)?.events;
     let folded = events.covered()?;
     Ok(Some(events.records().map(|record| record.id).chain(folded).collect()))
 }

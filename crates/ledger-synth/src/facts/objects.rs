@@ -118,11 +118,6 @@ impl<'g> Objects<'g> {
         let bytes = blob.map(|sha| read_blobs(self.git, self.dir, &[&sha])).transpose()?;
         settings::page_of_tree(Path::new(REPOSITORY_FILE), bytes.and_then(|mut all| all.pop()))
     }
-
-    /// The ledger of a commit.
-    pub fn tree(&self, commit: &str) -> Result<CommitTree> {
-        self.read(&self.blobs(commit)?)
-    }
 }
 
 /// The words that git writes before the path of a file that it lists, and the path.

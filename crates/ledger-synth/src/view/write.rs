@@ -62,9 +62,7 @@ pub fn strong(name: &str) -> String {
 }
 
 pub fn heading(out: &mut String, title: &str) {
-    out.push_str("\n### ");
-    out.push_str(title);
-    out.push('\n');
+    out.push_str(&format!("\n### {title}\n"));
 }
 
 pub fn bullet(text: &str, place: LinePosition, style: TextStyle, end: &str) -> String {
