@@ -22,8 +22,7 @@ use crate::facts::author::{next_time, speaker_name};
 use crate::facts::gather::load_events;
 use crate::failure;
 use crate::front::Meta;
-use crate::plan::find_question::{self, Named};
-use crate::plan::{join, misspelt};
+use crate::plan::{find_question, join, misspelt};
 use crate::section::Section;
 use crate::session_log;
 use crate::settings::LedgerArgs;
@@ -253,10 +252,10 @@ fn name_questions(ledger: &Ledger, entries: &mut [Entry], kept: &[Entry]) -> Res
 fn required_question<'q>(open: &[&'q str], name: &str) -> Result<&'q str> {
     let failure = |what: String| failure::NO_QUESTION.with(Exit::No, what);
     match find_question::named(open, name) {
-        Named::One(text) => Ok(text),
-        Named::Several(count) => Err(failure(format!("`{}` fits {count} open questions", printable(name)))
+        Ok(text) => Ok(text),
+        Err(count @ 2..) => Err(failure(format!("`{}` fits {count} open questions", printable(name)))
             .hint("nothing was written; give the whole text, or more of the id")),
-        Named::None => {
+        Err(_) => {
             let nearness = |text: &&str| strsim::jaro_winkler(text, name);
             let nearest = open.iter().max_by(|a, b| nearness(a).total_cmp(&nearness(b)));
             let failure = failure(format!("there is no open question `{}`", printable(name)));
