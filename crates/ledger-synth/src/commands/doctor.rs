@@ -147,20 +147,18 @@ fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
 }
 
 fn look_at_hooks(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
-    let mut findings = Vec::new();
-    for name in git_hook::of(TOOL) {
-        let runs = git_hook::runs(&ledger.git, &ledger.repo, name, TOOL)?.map(|(_, file)| file);
-        findings.push(match runs {
-            Some(file) => Finding::good(name, file.display().to_string()),
+    let finding = |name: &'static str| -> Result<Finding<LedgerRepair>> {
+        Ok(match git_hook::runs(&ledger.git, &ledger.repo, name, TOOL)? {
+            Some((_, file)) => Finding::good(name, file.display().to_string()),
             None => Finding::bad(
                 name,
                 "the hook is not installed",
                 "ledger-synth hook install",
                 Some(LedgerRepair::InstallHook(name)),
             ),
-        });
-    }
-    Ok(findings)
+        })
+    };
+    git_hook::of(TOOL).map(finding).collect()
 }
 
 /// Drafts that would stay unread: what a session kept for its end, and the end never came.
