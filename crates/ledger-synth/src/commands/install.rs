@@ -1,7 +1,5 @@
 //! `install`: sets up git, and agent programs if asked to, for a ledger.
 
-use std::collections::BTreeSet;
-
 use serde_json::json;
 use shopfloor_core::config::{self, REPOSITORY_FILE};
 use shopfloor_core::env::Env;
@@ -117,6 +115,7 @@ pub fn configure(ledger: &Ledger, is_dry: bool, tracked: Tracked, programs: &[Ho
     // A file that cannot be edited is found before anything is written.
     let mut edits = page_edits(ledger, &worktree, tracked)?;
     edits.extend(program_edits(&worktree, programs, SetupFile::set_up)?);
+    edits.retain(FileEdit::is_change);
     for FileEdit { name, before, after } in &edits {
         if !is_dry {
             files::edit(ledger, &worktree, name, before, after)?;
@@ -130,18 +129,18 @@ pub fn configure(ledger: &Ledger, is_dry: bool, tracked: Tracked, programs: &[Ho
 /// Takes out what [`configure`] writes, but from the files that are to be kept. A skill that somebody has edited stays.
 fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, args: &Args) -> Result<Exit> {
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
-    let programs = args.programs();
-    let mut edits = program_edits(&worktree, &programs, SetupFile::take_out)?;
-    let mut edited = edited_skills(&worktree, &programs, &edits)?;
-    edited.retain(|name| !args.keep.contains(name));
+    let mut edits = program_edits(&worktree, programs, SetupFile::take_out)?;
+    let stays = |edit: &&FileEdit| edit.name.ends_with("/SKILL.md") && !edit.before.is_empty() && !edit.is_change();
+    let edited: Vec<String> = edits.iter().filter(stays).map(|edit| edit.name.clone()).collect();
     for edit in edits.iter_mut().filter(|edit| edit.after.is_empty() && edit.before.contains(BANNER)) {
         if was_in_git(ledger, &edit.name)? {
             edit.after = "{}\n".to_owned();
         }
     }
     for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, git_setup::ignore_line(ledger)?)] {
-        edits.extend(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
+        edits.push(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
     }
+    edits.retain(FileEdit::is_change);
     for FileEdit { name, before, after } in &edits {
         if !is_dry {
             files::edit(ledger, &worktree, name, before, after)?;
@@ -158,20 +157,6 @@ fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, args: &Args) -> Result<Exit> {
     }
     edited.iter().for_each(|name| ui.warn(format!("{name} is not as `install` wrote it, and stays")));
     Ok(if edited.is_empty() { Exit::Done } else { Exit::No })
-}
-
-/// The skills of these programs that are there and do not go.
-fn edited_skills(worktree: &Root, programs: &[HookProgram], edits: &[FileEdit]) -> Result<BTreeSet<String>> {
-    let mut names = BTreeSet::new();
-    for file in programs.iter().flat_map(|program| SetupFile::all(*program)) {
-        let name = file.name();
-        let rel = RelPath::parse(&name).map_err(|why| Failure::failed(why.to_string()))?;
-        let goes = edits.iter().any(|edit| edit.name == name);
-        if matches!(file, SetupFile::Skill(_)) && !goes && worktree.read(&rel)?.is_some() {
-            names.insert(name);
-        }
-    }
-    Ok(names)
 }
 
 /// Whether git had a file of hooks before the commit that brought ours, or has it without them.
@@ -197,7 +182,7 @@ fn program_edits(
         if edits.iter().any(|edit| edit.name == name) {
             continue;
         }
-        edits.extend(FileEdit::new(worktree, name.clone(), |before| {
+        edits.push(FileEdit::new(worktree, name.clone(), |before| {
             edit(&file, before).map_err(|why| {
                 Failure::malformed(format!("{}:{why}", worktree.path().join(&name).display()))
                     .hint("fix the file and run the same command again")
@@ -207,7 +192,7 @@ fn program_edits(
     Ok(edits)
 }
 
-/// A file of the work tree that is to change.
+/// A file of the work tree, as it is and as it is to be.
 struct FileEdit {
     name: String,
     before: String,
@@ -215,14 +200,17 @@ struct FileEdit {
 }
 
 impl FileEdit {
-    /// None: it stays as it is.
-    fn new(worktree: &Root, name: String, edit: impl FnOnce(&str) -> Result<String>) -> Result<Option<FileEdit>> {
+    fn new(worktree: &Root, name: String, edit: impl FnOnce(&str) -> Result<String>) -> Result<FileEdit> {
         let rel = RelPath::parse(&name).map_err(|why| Failure::failed(why.to_string()))?;
         let bytes = worktree.read(&rel)?.unwrap_or_default();
         let before = String::from_utf8(bytes)
             .map_err(|_| Failure::malformed(format!("{} is not UTF-8", worktree.join(&rel).display())))?;
         let after = edit(&before)?;
-        Ok((after != before).then_some(FileEdit { name, before, after }))
+        Ok(FileEdit { name, before, after })
+    }
+
+    fn is_change(&self) -> bool {
+        self.after != self.before
     }
 }
 
@@ -231,10 +219,10 @@ fn page_edits(ledger: &Ledger, worktree: &Root, tracked: Tracked) -> Result<Vec<
     let (attribute, ignore) = (attribute_line(ledger)?, git_setup::ignore_line(ledger)?);
     let mut edits = Vec::new();
     if tracked == Tracked::Page {
-        edits.extend(FileEdit::new(worktree, ATTRIBUTES.to_owned(), |text| Ok(with_line(text, &attribute)))?);
+        edits.push(FileEdit::new(worktree, ATTRIBUTES.to_owned(), |text| Ok(with_line(text, &attribute)))?);
     }
     if tracked == Tracked::Events || ledger.page.tracked == Tracked::Events {
-        edits.extend(FileEdit::new(worktree, IGNORE.to_owned(), |text| {
+        edits.push(FileEdit::new(worktree, IGNORE.to_owned(), |text| {
             let is_undone = text.lines().skip_while(|own| own.trim() != ignore).any(|own| own.starts_with('!'));
             let bare =
                 if is_undone || tracked == Tracked::Page { without_line(text, &ignore) } else { text.to_owned() };
@@ -243,7 +231,7 @@ fn page_edits(ledger: &Ledger, worktree: &Root, tracked: Tracked) -> Result<Vec<
     }
     if tracked != ledger.page.tracked {
         let path = worktree.path().join(REPOSITORY_FILE);
-        edits.extend(FileEdit::new(worktree, REPOSITORY_FILE.to_owned(), |text| {
+        edits.push(FileEdit::new(worktree, REPOSITORY_FILE.to_owned(), |text| {
             config::with_text(&path, text, TOOL, "tracked", tracked.word())
         })?);
     }
