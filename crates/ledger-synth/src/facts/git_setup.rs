@@ -40,11 +40,8 @@ pub fn ignore_line(ledger: &Ledger) -> Result<String> {
     let prefix =
         ledger.in_tree().ok_or_else(|| Failure::usage(format!("{} is not in a work tree", ledger.dir.display())))?;
     let path = format!("/{prefix}/{CURRENT}");
-    let marked = path.chars().flat_map(|c| {
-        let mark = if "*?[\\".contains(c) { Some('\\') } else { None };
-        mark.into_iter().chain([c])
-    });
-    Ok(marked.collect())
+    let marked = |c: char| if "*?[\\".contains(c) { format!("\\{c}") } else { c.to_string() };
+    Ok(path.chars().map(marked).collect())
 }
 
 /// Whether `current.md` is in git's index.
