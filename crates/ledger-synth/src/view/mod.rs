@@ -4,7 +4,6 @@ mod context;
 mod difference;
 mod escape;
 mod fences;
-mod footer;
 mod frame;
 mod group;
 mod grouped;
@@ -17,7 +16,6 @@ mod write;
 
 pub use context::context;
 pub use difference::difference;
-pub use footer::{Footer, footer, is_same, newer_format, without_footer};
-pub use frame::event_line;
+pub use frame::{Footer, event_line, footer, is_same, newer_format, without_footer};
 pub use model::{OtherSection, ReachedCheckpoint, View, open_questions, unnumbered};
 pub use notes::Notes;

@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::super::escape::{LinePosition, TextStyle, is_bidi, register};
-use super::super::footer;
 use super::super::inline_markup::{has_plain_code, without_commits, without_tags};
 use super::*;
 use crate::entry::Entry;
