@@ -136,10 +136,7 @@ impl Front {
 
 impl Meta {
     pub fn parse(front: &str) -> Result<Meta, Malformed> {
-        let read = match Front::plain(front) {
-            Some(read) => read,
-            None => Front::yaml(front)?,
-        };
+        let read = Front::plain(front).map_or_else(|| Front::yaml(front), Ok)?;
         let line_of = |key: &str| {
             let is_it = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
             front.lines().position(is_it).map_or(1, |at| at + 2)

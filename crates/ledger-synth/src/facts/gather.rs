@@ -37,10 +37,8 @@ pub fn load_events_with_archive(ledger: &Ledger) -> Result<Events> {
 
 /// Loads `current.md`, here or left out of this sparse checkout.
 pub fn load_page(ledger: &Ledger) -> Result<Option<Current>> {
-    Ok(match ledger.current()? {
-        Some(current) => Some(current),
-        None => left_out(ledger)?.current,
-    })
+    let current = ledger.current()?;
+    Ok(if current.is_some() { current } else { left_out(ledger)?.current })
 }
 
 /// The ledger's files that are not in this work tree because it is a sparse checkout.
