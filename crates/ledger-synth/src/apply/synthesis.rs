@@ -154,17 +154,13 @@ fn write(
 
 /// Keeps the content of a file that is about to be replaced.
 fn keep(ui: &Ui, ledger: &Ledger, options: &SynthOptions, current: &Current) -> Result<()> {
-    let kept = files::keep_edited(&ledger.repo, &current.bytes)?;
+    let (path, kept) = (ledger.dir.join(CURRENT), files::keep_edited(&ledger.repo, &current.bytes)?);
     // Nobody can say whether a page of the first tool was edited.
     let is_older = current.footer().is_some_and(|footer| footer.is_older());
     if options.adopt || options.force || is_older {
         ui.note(format!("the old content of {CURRENT} is kept in {}", kept.display()));
     } else {
-        ui.warn(format!(
-            "{} was edited by hand; its content is kept in {}",
-            ledger.dir.join(CURRENT).display(),
-            kept.display()
-        ));
+        ui.warn(format!("{} was edited by hand; its content is kept in {}", path.display(), kept.display()));
     }
     Ok(())
 }
