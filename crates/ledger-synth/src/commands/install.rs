@@ -129,7 +129,8 @@ pub fn configure(ledger: &Ledger, is_dry: bool, tracked: Tracked, programs: &[Ho
 /// Takes out what [`configure`] writes, but from the files that are to be kept. A skill that somebody has edited stays.
 fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, args: &Args) -> Result<Exit> {
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
-    let mut edits = program_edits(&worktree, programs, SetupFile::take_out)?;
+    let mut edits = program_edits(&worktree, &args.programs(), SetupFile::take_out)?;
+    edits.retain(|edit| !args.keep.contains(&edit.name));
     let stays = |edit: &&FileEdit| edit.name.ends_with("/SKILL.md") && !edit.before.is_empty() && !edit.is_change();
     let edited: Vec<String> = edits.iter().filter(stays).map(|edit| edit.name.clone()).collect();
     for edit in edits.iter_mut().filter(|edit| edit.after.is_empty() && edit.before.contains(BANNER)) {
@@ -140,7 +141,7 @@ fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, args: &Args) -> Result<Exit> {
     for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, git_setup::ignore_line(ledger)?)] {
         edits.push(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
     }
-    edits.retain(FileEdit::is_change);
+    edits.retain(|edit| edit.is_change() && !args.keep.contains(&edit.name));
     for FileEdit { name, before, after } in &edits {
         if !is_dry {
             files::edit(ledger, &worktree, name, before, after)?;

@@ -275,7 +275,7 @@ fn spawn(day: &mut Day, app: &Repo<'_>) {
     let dry = app.spawn(&["-n", "--json", "run", "main.x", "--", "true"]);
     day.take("worktree-spawn run", dry, true);
     // Where indexes of our own are made, in a dry run too.
-    std::fs::create_dir_all(app.world.home(".local/state/shopfloor/git")).unwrap();
+    app.sh("mkdir -p -m 700 ~/.local/state/shopfloor/git").exit(0);
     let moved = tree.path.with_file_name("moved");
     std::fs::rename(&tree.path, &moved).unwrap();
     day.run(app, "worktree-spawn doctor");
