@@ -154,7 +154,13 @@ fn branch_of(Repository { git, repo, .. }: &Repository, forge: &Forge, found: &R
     }
     let default = ask(&["rev-parse", "--abbrev-ref", &format!("{}/HEAD", forge.remote)])?;
     let default = default.strip_prefix(&format!("{}/", forge.remote)).unwrap_or_default().to_owned();
-    let is_usual = ["", &found.base, &default, "HEAD", "main", "master"].contains(&found.head.as_str())
+    // A branch stands in the way of one below it, and of one above.
+    let above = found.head.match_indices('/').map(|(at, _)| format!("refs/heads/{}", &found.head[..at]));
+    let tops = above.map(|name| own.cmd(&repo.common_dir).args(["show-ref", "--verify", "--quiet", &name]).capture());
+    let is_in_way = !ask(&["for-each-ref", "--count=1", &format!("refs/heads/{}/", found.head)])?.is_empty()
+        || tops.collect::<Result<Vec<_>>>()?.iter().any(|asked| asked.status.success());
+    let is_usual = is_in_way
+        || ["", &found.base, &default, "HEAD", "main", "master"].contains(&found.head.as_str())
         || git.branch(repo)?.as_ref() == Some(&found.head)
         || ask(&["check-ref-format", "--branch", &found.head])? != found.head;
     Ok(if is_usual { format!("pr-{}", found.number) } else { found.head.clone() })

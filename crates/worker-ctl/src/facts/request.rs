@@ -1,6 +1,6 @@
 //! What is known before work is pushed: where to, what lies there, and which request there is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use shopfloor_core::error::{Failure, Result};
@@ -37,6 +37,9 @@ impl PushNames {
     }
 }
 
+/// The key of a branch's section for the request that `shopfloor new` has made it for.
+const REQUEST: &str = "shopfloorRequest";
+
 /// The key of a branch's section for what it is called at the remote, if that is not its name.
 pub const REQUEST_HEAD: &str = "shopfloorRequestHead";
 
@@ -46,13 +49,18 @@ pub struct Own {
     pub source: PathBuf,
     /// Where the objects of the root's clone are, in a dry run for a worker there.
     clone: Option<PathBuf>,
+    /// The branches of workers in the root's clone.
+    clone_branches: BTreeSet<String>,
 }
 
 impl Own {
     pub fn of(ctx: &Context<'_>) -> Result<Own> {
         let source = ctx.source();
         let clone = (!ctx.repo.is_own && ctx.is_dry).then(|| ctx.repo.common.join("objects"));
-        Ok(Own { git: ctx.repo.git_in_source(&source, &source, false)?, source, clone })
+        let state = ctx.state()?;
+        let in_clone = state.workers.values().filter(|worker| worker.adopted.is_none());
+        let clone_branches = in_clone.map(|worker| worker.branch.clone()).collect();
+        Ok(Own { git: ctx.repo.git_in_source(&source, &source, false)?, source, clone, clone_branches })
     }
 
     /// git that asks. In a dry run, which brings nothing over, it also reads what the clone alone has.
@@ -89,11 +97,19 @@ impl Own {
     }
 
     fn push_names(&self) -> Result<PushNames> {
-        let keys = format!("^(branch\\..*\\.(pushremote|{})|remote\\.pushdefault)$", REQUEST_HEAD.to_lowercase());
+        let request = REQUEST.to_lowercase();
+        let keys = format!("^(branch\\..*\\.(pushremote|{request}(head)?)|remote\\.pushdefault)$");
         let listed = self.cmd().args(["config", "-z", "--get-regexp", &keys]).capture()?;
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
         let settings = listed.split('\0').filter_map(|setting| setting.split_once('\n'));
-        Ok(PushNames(settings.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()))
+        let mut names: BTreeMap<_, _> = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        // Somebody's request can have a head of the same name. Its branch is another one, and may lead to a stranger's fork.
+        for branch in &self.clone_branches {
+            if names.contains_key(&format!("branch.{branch}.{request}")) {
+                names.retain(|key, _| !key.starts_with(&format!("branch.{branch}.")));
+            }
+        }
+        Ok(PushNames(names))
     }
 
     /// What each of these branches is called at the remote, where `shopfloor new` has given it another name here, and whose

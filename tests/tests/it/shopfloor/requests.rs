@@ -238,3 +238,33 @@ fn what_was_merged_there_goes_here_and_nothing_else() {
     assert_eq!(app.git(&["for-each-ref", "--contains", &tip, "refs/shopfloor/accepted/"]).lines().count(), 1);
     assert_eq!((row(app, "one"), row(app, "two")["request"]["state"].clone()), (json!(null), json!("open")));
 }
+
+/// The name of a request's branch is its author's choice.
+#[test]
+fn the_name_of_a_strangers_branch_leads_no_other_work_to_it() {
+    let mut w = World::new();
+    let Some(forge) = Forge::start(&mut w) else { return };
+    let floor = floor(&w, &forge);
+    let app = &floor.app;
+    floor.ctl(&["add", "eve"]).exit(0).any_out().any_err();
+    floor.up();
+    floor.ctl(&["start", "eve", "--task", "COMMIT e.txt e Of eve"]).exit(0).any_out().any_err();
+    floor.until("eve", "needs_review");
+    branch(&w, "fork", "worker/eve");
+    forge.add(&w, 20, "fork", "worker/eve");
+    forge.set(20, "maintainerCanModify", true.into());
+    app.shopfloor(&["new", "pr:20"]).exit(0).any_out().any_err();
+    assert_eq!(app.git(&["config", "branch.worker/eve.pushRemote"]), "git@github.com:fork/r.git\n");
+    floor.ctl(&["request", "eve"]).exit(3).any_out().err_has("git@github.com:o/r.git");
+    floor.ctl(&["request", "eve", "--yes"]).exit(0).any_out().any_err();
+    assert!(Forge::bare(&w).run("git", &["rev-parse", "-q", "--verify", "worker/eve"]).exit(0).stdout.len() > 30);
+    // A branch stands in the way of one above and of one below it.
+    app.git(&["branch", "feat/one"]);
+    for (number, name) in [(21, "feat"), (22, "feat/one/sub")] {
+        branch(&w, "fork", name);
+        forge.add(&w, number, "fork", name);
+        let made = app.shopfloor(&["new", &format!("pr:{number}")]).exit(0).any_err().stdout.clone();
+        assert!(made.ends_with(&format!("/pr-{number}\n")), "{made}");
+        w.at(w.home("")).git(&["-C", "forge/fork/r.git", "update-ref", "-d", &format!("refs/heads/{name}")]);
+    }
+}
