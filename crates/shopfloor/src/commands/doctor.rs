@@ -31,15 +31,20 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let env = env.at(&repository.main)?;
     if args.doctor.repair && !ui.is_dry() {
-        ui.require_yes(args.doctor.yes, "Let all five tools make their repairs?", "nothing was repaired")?;
+        let mut used = Vec::new();
         for tool in TOOLS {
-            // Its repair would set it up.
-            if is_unused(tool, &ask(&env, &[tool, "doctor"])?) {
-                continue;
+            let answer = ask(&env, &[tool, "doctor"])?;
+            // The repair of one that is not in use would set it up.
+            used.extend((!is_unused(tool, &answer)).then(|| (tool, answer.status.success())));
+        }
+        // Nobody is asked where nothing is wrong.
+        if args.doctor.yes || used.iter().any(|(_, is_well)| !is_well) {
+            ui.require_yes(args.doctor.yes, "Let all five tools make their repairs?", "nothing was repaired")?;
+            for (tool, _) in used {
+                let words = [tool, "doctor", "--repair", "--yes"].map(str::to_owned);
+                let output = command(&env, &words)?.capture()?;
+                ui.pass_through(None, &output.stderr);
             }
-            let words = [tool, "doctor", "--repair", "--yes"].map(str::to_owned);
-            let output = command(&env, &words)?.capture()?;
-            ui.pass_through(None, &output.stderr);
         }
     }
     let answers = map_parallel(&TOOLS, |tool| (ask(&env, &[*tool, "doctor"]), version(&env, tool)));
