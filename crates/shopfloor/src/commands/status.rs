@@ -40,11 +40,15 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let repository = repository::find_near(env)?;
     let env = env.at(&repository.main)?;
     let here = repository.main.to_string_lossy();
-    if args.requests {
-        overview::ask_forge(&env, false)?;
-    }
-    if !args.watch {
+    let asked = if args.requests { overview::ask_forge(&env, false) } else { Ok(()) };
+    // The table is there without the forge, too.
+    let unasked = asked.err().map(|failure| [&[failure.to_string()], &failure.hints[..]].concat().join("; "));
+    let read = || -> Result<Overview> {
         let overview = overview::read(&env)?;
+        Ok(Overview { problems: overview.problems.into_iter().chain(unasked.clone()).collect(), ..overview })
+    };
+    if !args.watch {
+        let overview = read()?;
         overview.problems.iter().for_each(|problem| ui.warn(problem));
         if ui.is_json() {
             ui.json(&answer(&overview, &rows(&overview)));
@@ -60,7 +64,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     };
     let mut last = Vec::new();
     loop {
-        let overview = overview::read(&env)?;
+        let overview = read()?;
         let shown = match ui.is_json() {
             true => vec![ui.render(&answer(&overview, &rows(&overview)))],
             false if is_screen => {

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::Value;
-use shopfloor_core::env::Env;
+use shopfloor_core::env::{Env, FRONT};
 use shopfloor_core::error::Result;
 use shopfloor_core::forge::FORGE;
 use shopfloor_core::proc::map_parallel;
 
-use super::run_tool::{ask, program};
+use super::run_tool::{answer_of, ask, command, program};
 
 /// The answers.
 #[derive(Clone, Debug, Default)]
@@ -70,12 +70,17 @@ pub fn has_nothing(env: &Env, worktree: &str) -> Result<bool> {
 /// Lets worker-ctl ask the forge about requests, at once or at most once a minute.
 pub fn ask_forge(env: &Env, is_fresh: bool) -> Result<()> {
     let fresh = is_fresh.then_some("--fresh");
-    let asked = ask(env, &[&["worker-ctl", "status", "--requests"][..], fresh.as_slice()].concat())?;
+    let words = [&["worker-ctl", "status", "--requests", "--json"][..], fresh.as_slice()].concat();
+    // Its hints are to name our own commands.
+    let asked = answer_of(command(env, &words.into_iter().map(str::to_owned).collect::<Vec<_>>())?.var(FRONT, "1"))?;
     if asked.status.code() == 0 || asked.is_unused() {
         return Ok(());
     }
     let why = asked.error.unwrap_or_else(|| "the forge could not be asked".to_owned());
-    Err(FORGE.failure(why).hint("`worker-ctl status --requests` says more"))
+    let mut lines = why.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
+    let failure = FORGE.failure(lines.next().unwrap_or_default()).details(lines);
+    let hints = asked.records.iter().filter_map(|record| record.pointer("/error/hints")?.as_array()).flatten();
+    Err(hints.filter_map(Value::as_str).fold(failure, |failure, hint| failure.hint(hint)))
 }
 
 /// Asks all tools at once.

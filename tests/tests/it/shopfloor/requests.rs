@@ -198,6 +198,24 @@ fn an_issue_becomes_a_fenced_task_that_a_person_has_seen() {
     assert_eq!((floor.prompts().len(), text(&floor.status(name), "/task")), (count, "working"));
 }
 
+/// The table needs no forge.
+#[test]
+fn a_forge_that_cannot_be_asked_is_a_problem_beside_the_table() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.run("worker-ctl", &["init"]).exit(0).any_out().any_err();
+    let none = app.shopfloor(&["status", "--requests"]).exit(4);
+    none.out_has("main checkout").err_has("warning: no remote of this repository leads to a forge; `git remote -v` shows");
+    app.git(&["remote", "add", "origin", "git@github.com:o/r.git"]);
+    w.program("gh", "printf 'Not logged in.\\n\\n  Please run:  gh auth login\\n' >&2; exit 4");
+    let told = app.shopfloor(&["status", "--requests", "--json"]).exit(4).any_err().json();
+    assert!(text(&told, "/problems/0").contains("gh could not answer; Not logged in."), "{told}");
+    assert!(told["worktrees"].as_array().is_some_and(|rows| rows.len() == 1), "{told}");
+    let failed = app.shopfloor(&["rm", "--merged"]).exit(1);
+    failed.err_has("\n  Please run:  gh auth login\n").err_has("if it is not logged in: `gh auth login`");
+}
+
 #[test]
 fn what_was_merged_there_goes_here_and_nothing_else() {
     let mut w = World::new();
