@@ -206,7 +206,8 @@ fn a_forge_that_cannot_be_asked_is_a_problem_beside_the_table() {
     let app = w.app();
     app.run("worker-ctl", &["init"]).exit(0).any_out().any_err();
     let none = app.shopfloor(&["status", "--requests"]).exit(4);
-    none.out_has("main checkout").err_has("warning: no remote of this repository leads to a forge; `git remote -v` shows");
+    none.out_has("main checkout")
+        .err_has("warning: no remote of this repository leads to a forge; `git remote -v` shows");
     app.git(&["remote", "add", "origin", "git@github.com:o/r.git"]);
     w.program("gh", "printf 'Not logged in.\\n\\n  Please run:  gh auth login\\n' >&2; exit 4");
     let told = app.shopfloor(&["status", "--requests", "--json"]).exit(4).any_err().json();
