@@ -39,10 +39,12 @@ pub struct Options {
 
 /// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
 /// it does not know on to worker-ctl.
-const FRONT_WORDS: [(&str, &str); 16] = [
+const FRONT_WORDS: [(&str, &str); 18] = [
     // The front door has no such options.
     ("or name the prefix: `worktree-spawn subtree --base-name main`", "as with `git switch main`"),
     ("worktree-spawn remove --recursive", "shopfloor rm NAME..."),
+    ("a person lands it: `worker-ctl review", "a person lands it: `shopfloor review"),
+    ("worker-ctl review", FRONT_REVIEW),
     ("worker-ctl nuke --worktree", "shopfloor rm"),
     ("worker-ctl message", "shopfloor send"),
     ("worker-ctl reject", "shopfloor back"),
@@ -59,14 +61,19 @@ const FRONT_WORDS: [(&str, &str); 16] = [
     ("worktree-spawn doctor", "shopfloor doctor"),
 ];
 
+/// What the front door shows on a terminal is reviewed without the option, too.
+const FRONT_REVIEW: &str = "shopfloor review --pin";
+
 /// A text with the front door's verbs. Files and hooks that are called like a tool stay as they are.
 fn in_front_words(text: &str) -> String {
     let (mut spoken, mut rest) = (String::with_capacity(text.len()), text);
+    let is_terminal = io::stdout().is_terminal();
     while let Some(next) = rest.chars().next() {
         let is_inside = |c: char| c.is_alphanumeric() || "/-_.".contains(c);
         let begins = !spoken.ends_with(is_inside);
         let fits = |(tool, _): &&(&str, &str)| rest.strip_prefix(tool).is_some_and(|rest| !rest.starts_with(is_inside));
-        let (from, to) = match FRONT_WORDS.iter().filter(|_| begins).find(fits) {
+        let words = FRONT_WORDS.iter().filter(|(_, front)| !(is_terminal && *front == FRONT_REVIEW));
+        let (from, to) = match words.filter(|_| begins).find(fits) {
             Some((tool, front)) => (tool.len(), *front),
             None => (next.len_utf8(), &rest[..next.len_utf8()]),
         };

@@ -279,8 +279,9 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     assert!(!app.has("a.txt"));
     // Another program than the root's, as it was made for.
     assert_eq!(floor.status("late")["agent"], "scripted");
-    app.shopfloor(&["back", "late", "no"]).exit(1).err_has("shopfloor review late");
-    app.shopfloor(&["review", "late", "--pin"]).exit(0).any_out();
+    app.on_terminal("shopfloor back late no", "").exit(1).any_err().out_has("`shopfloor review late`");
+    app.shopfloor(&["back", "late", "no"]).exit(1).err_has("`shopfloor review --pin late`");
+    app.shopfloor(&["review", "--pin", "late"]).exit(0).any_out();
     app.shopfloor(&["back", "late", "COMMIT a.txt b B"]).exit(0).any_out();
     app.shopfloor(&["wait", "--any", "late"]).exit(0).out_has("late needs_review");
     // What came after it was sent back, nobody has seen.
