@@ -16,11 +16,12 @@ pub mod worker_commands;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use serde_json::{Value, json};
 use shopfloor_core::args::Common;
 use shopfloor_core::env::{Env, FRONT};
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::slug::slug;
-use shopfloor_core::text::shell_word;
+use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::facts::repository::{self, Repository};
@@ -46,6 +47,14 @@ fn words_for(common: &Common, tool: &str, words: Vec<String>) -> Vec<String> {
     let color = ["--color", color.as_ref().map_or("auto", PossibleValue::get_name)];
     let shared = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag).chain(color);
     std::iter::once(tool).chain(shared).map(str::to_owned).chain(words).collect()
+}
+
+/// Says what a dry run leaves out; with `--json`, behind what is known of whom it is about.
+pub fn show_would(ui: &Ui, whom: &Value, would: &[String]) {
+    match ui.is_json() {
+        true => ui.json_of_both(whom, &json!({ "would": would })),
+        false => would.iter().for_each(|deed| ui.line(format!("would {}", printable(deed)))),
+    }
 }
 
 /// Whether the slug of a name is what commands, git or a person call the main checkout. No agent is called so.

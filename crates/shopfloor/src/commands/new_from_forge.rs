@@ -1,5 +1,6 @@
 //! `new pr:12` and `new issue:34`: what stands on the forge becomes an agent's branch or task.
 
+use serde_json::json;
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
@@ -9,8 +10,8 @@ use shopfloor_core::slug::{cut, slug};
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::is_main_name;
 use crate::commands::worker_commands::here;
+use crate::commands::{is_main_name, show_would};
 use crate::facts::repository::Repository;
 use crate::plan::rows::named;
 
@@ -98,10 +99,8 @@ fn request(
     }
     ui.note(format!("request {number} is in {}, where {} leads", forge.place, printable(&forge.remote)));
     if common.dry_run {
-        ui.line(format!(
-            "would fetch request {number}, and make a worktree for it on the branch {}",
-            printable(&branch)
-        ));
+        let would = format!("fetch request {number}, and make a worktree for it on the branch {branch}");
+        show_would(ui, &json!({ "name": made.name, "branch": branch }), &[would]);
         return Ok(None);
     }
     let kept = forge.fetch(git, main, number)?;
@@ -287,7 +286,8 @@ fn issue(ui: &Ui, env: &Env, common: &Common, wanted: Wanted<'_>, forge: &Forge)
         return Ok(Some(made));
     }
     if common.dry_run {
-        ui.line(format!("would make a worktree for issue {number} on the branch {}", made.branch));
+        let would = format!("make a worktree for issue {number} on the branch {}", made.branch);
+        show_would(ui, &json!({ "name": made.name, "branch": made.branch }), &[would]);
         return Ok(None);
     }
     let text = cleaned(format!("{title}\n\n{text}"));

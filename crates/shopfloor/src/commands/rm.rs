@@ -13,9 +13,9 @@ use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::commands::new::quietly;
-use crate::commands::pass_on;
 use crate::commands::shell_init::FUNCTION;
 use crate::commands::worker_commands::{here, require, worker};
+use crate::commands::{pass_on, show_would};
 use crate::facts::overview;
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::ask;
@@ -58,7 +58,8 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
     for row in here(env)?.iter().filter(|row| is_merged(row) && row.task.as_deref() == Some("needs_review")) {
         let Some(worker) = &row.worker else { continue };
         if common.dry_run {
-            ui.line(format!("would take in the request of {}", printable(&row.name)));
+            let would = format!("take in the request of {}", row.name);
+            show_would(ui, &json!({ "id": row.id, "worktree": row.worktree }), &[would]);
             would_remove(ui, row);
             continue;
         }

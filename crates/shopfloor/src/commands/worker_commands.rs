@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -10,7 +10,7 @@ use shopfloor_core::path::real;
 use shopfloor_core::text::{nearest, printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::pass_on;
+use crate::commands::{pass_on, show_would};
 use crate::facts::run_tool::{ask, usual_agent};
 use crate::facts::{overview, repository};
 use crate::plan::rows::{Row, named, rows};
@@ -100,10 +100,14 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
             return Err(Failure::new(Exit::No, "wrong_state", why).hint("`shopfloor status` shows who has"));
         }
         if common.dry_run && row.worker.is_none() && !row.is_main && adopts {
-            ui.line(format!("would make an agent of {}", printable(&row.worktree)));
-            return Ok(Exit::Done);
+            would_adopt(ui, verb, row);
+            continue;
         }
         all.push(worker(ui, env, row, adopts)?);
+    }
+    // A dry run has nobody else to ask for.
+    if names > 0 && all.len() == 1 {
+        return Ok(Exit::Done);
     }
     let is_all = verb.whom == Whom::Several && names == 0 && !words.iter().any(|word| *word == "--all");
     all.extend((is_all && verb.command != "down").then(|| "--all".to_owned()));
@@ -111,6 +115,20 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     let asks = ["accept", "request"].contains(&verb.command);
     all.extend((is_yes && asks).then(|| "--yes".to_owned()));
     pass_on(ui, env, common, TOOL, all)
+}
+
+/// Says in a dry run what a verb does with a worktree that becomes an agent's on the way.
+fn would_adopt(ui: &Ui, verb: Verb, row: &Row) {
+    let then = match verb.command {
+        "start" => Some("start it with the task"),
+        "up" | "resume" => Some("start its program"),
+        "accept" => Some("land its work"),
+        "request" => Some("push its work, and make a request for it"),
+        _ => None,
+    };
+    let would = std::iter::once(format!("make an agent of {}", row.worktree)).chain(then.map(str::to_owned));
+    let whom = json!({ "name": row.name, "id": row.id, "worktree": row.worktree, "branch": row.branch });
+    show_would(ui, &whom, &would.collect::<Vec<_>>());
 }
 
 /// The same words with the flags that stand before the names behind them.

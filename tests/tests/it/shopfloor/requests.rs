@@ -45,6 +45,8 @@ fn a_request_becomes_a_worktree_and_is_pushed_again_in_three_commands() {
     let (app, sha) = (&floor.app, branch(&w, "o", "fix/it"));
     forge.add(&w, 12, "o", "fix/it");
     app.shopfloor(&["new", "pr:12", "-n"]).exit(0).any_err().out_has("would fetch request 12");
+    let dry = app.shopfloor(&["new", "pr:12", "-n", "--json"]).exit(0).any_err().json();
+    assert_eq!((text(&dry, "/branch"), &dry["dry_run"]), ("fix/it", &json!(true)), "{dry}");
     assert_eq!(app.git(&["for-each-ref", "refs/shopfloor/", "refs/heads/fix"]), "");
     let made = app.shopfloor(&["new", "pr:12"]).exit(0).any_err().stdout.clone();
     let at = w.at(made.trim_end());

@@ -253,7 +253,9 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     app.shopfloor(&["start", "nobody", "task"]).exit(1).err_has("no worktree called nobody");
     app.shopfloor(&["start", "feat", "task"]).exit(1).err_has("shopfloor adopt");
     app.shopfloor(&["-n", "start", "x", "task"]).exit(0).out_has("would make an agent of");
-    app.shopfloor(&["start", "x", "task", "-n"]).exit(0).out_has("would make an agent of");
+    app.shopfloor(&["start", "x", "task", "-n"]).exit(0).out_has("would make an agent of").out_has("with the task");
+    let dry = app.shopfloor(&["start", "x", "task", "-n", "--json"]).exit(0).json();
+    assert_eq!((text(&dry, "/name"), text(&dry, "/would/1")), ("x", "start it with the task"), "{dry}");
     app.shopfloor(&["start", "late"]).exit(2).err_has("`shopfloor start late TASK`");
     assert!(row(app, "x")["worker"].is_null() && row(app, "late")["worker"].is_null());
     // What cannot be is refused before anything is started.
