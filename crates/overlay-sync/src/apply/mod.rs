@@ -3,6 +3,7 @@
 pub mod attach;
 pub mod converge;
 pub mod disk_storage;
+pub mod dry_disk;
 pub mod far_side;
 pub mod late_writes;
 mod merge_command;

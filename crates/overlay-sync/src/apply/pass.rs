@@ -297,7 +297,7 @@ fn refresh_held(workspace: &mut Workspace, seen: &SeenFile, write: &WriteStep) {
 }
 
 /// What a write does to the text that its record names first.
-pub fn what_changed(seen: &SeenFile, write: &WriteStep, is_pull: bool) -> Changes {
+fn what_changed(seen: &SeenFile, write: &WriteStep, is_pull: bool) -> Changes {
     let before = if is_pull { &seen.here } else { &seen.overlay };
     let before = before.as_ref().map_or(&[][..], |file| &file.bytes);
     let after = write.overlay.as_ref().or(write.here.as_ref()).unwrap_or(&write.base);

@@ -30,13 +30,20 @@ impl SyncOutcome {
             let path = printable(&event.path.to_string());
             print(ui, format!("{} {path} ({}){kept}", event.rule, printable(&event.workspace)));
         }
+        self.print_open(ui);
+    }
+
+    /// Prints what else there is to say of it.
+    pub fn print_open(&self, ui: &Ui) {
         self.notes.iter().for_each(|note| ui.note(note));
         self.details.iter().for_each(|detail| ui.detail(detail));
         self.warnings.iter().chain(&self.open).for_each(|warning| ui.warn(warning));
-        match self.conflicts {
-            0 => {}
-            1 => ui.warn("a conflict was decided by rule; see `overlay-sync conflicts`"),
-            n => ui.warn(format!("{n} conflicts were decided by rule; see `overlay-sync conflicts`")),
+        match (self.conflicts, ui.is_dry()) {
+            (0, _) => {}
+            (1, true) => ui.warn("a conflict would be decided by rule"),
+            (n, true) => ui.warn(format!("{n} conflicts would be decided by rule")),
+            (1, false) => ui.warn("a conflict was decided by rule; see `overlay-sync conflicts`"),
+            (n, false) => ui.warn(format!("{n} conflicts were decided by rule; see `overlay-sync conflicts`")),
         }
         if ui.is_json() && !self.failures.is_empty() {
             let failure = Failure::failed("not everything could be read or written")

@@ -11,7 +11,7 @@ use crate::far::LARGEST;
 use crate::merge::FileType;
 use crate::plan::{Decision, FileView, QuestionId, Step, decide};
 use crate::settings::Settings;
-use crate::storage::{Ground, LeftAlone, ReadFile};
+use crate::storage::{Ground, LeftAlone};
 use crate::store::{RemovedEntries, WriteIntent};
 use crate::sync_action::SyncRule;
 use crate::workspace::Workspace;
@@ -27,8 +27,6 @@ pub struct RunContext {
     pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
     /// The questions that the merge command has answered in vain.
     pub refused: BTreeSet<QuestionId>,
-    /// Texts that the overlay would have, for a dry run.
-    pub planned: BTreeMap<RelPath, Vec<u8>>,
 }
 
 impl RunContext {
@@ -107,10 +105,6 @@ pub fn plan_files(
         }
         let left_alone = context.overlay.get(&path).cloned().flatten();
         let mut seen = file_view::read(ground, settings, workspace, &path, left_alone)?;
-        if let (Some(bytes), Some(file)) = (context.planned.get(&path), &mut seen.overlay) {
-            *file = ReadFile { bytes: bytes.clone().into(), sha256: Digest::of(bytes), ..file.clone() };
-            seen.base_bytes = seen.base.map(|base| ground.content(&base)).transpose()?.flatten();
-        }
         if stays(seen.overlay.as_ref().map(|file| file.mode)) {
             continue;
         }

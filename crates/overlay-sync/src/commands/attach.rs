@@ -49,7 +49,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
             known.iter().find(|w| w.git_dir == *git_dir).cloned().unwrap_or_else(|| Workspace::new(root, git_dir))
         };
         let workspaces: Vec<Workspace> = worktrees.iter().map(find).collect();
-        let exit = preview(ui, overlay, &workspaces)?;
+        let exit = preview(ui, overlay, &workspaces)?.exit;
         let is_new = |workspace: &&Workspace| ui.is_json() || !known.iter().any(|known| known.id == workspace.id);
         workspaces.iter().filter(is_new).for_each(|workspace| print_membership(ui, workspace, true));
         return Ok(exit);

@@ -3,7 +3,7 @@
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
-use super::preview::troubled;
+use super::preview::{Foreseen, preview};
 use super::workspace_args::{WorkspaceArgs, print_membership};
 use crate::apply::disk_storage::Disk;
 use crate::apply::far_side::reach;
@@ -17,14 +17,14 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     if ui.is_dry() {
         overlay.require()?;
         let workspaces = args.workspaces(ui, overlay)?;
-        let troubled = troubled(ui, overlay, &workspaces)?;
+        let Foreseen { exit, troubled, .. } = preview(ui, overlay, &workspaces)?;
         for workspace in &workspaces {
             match troubled.contains(&workspace.id) {
                 true => warn_that_it_stays(ui, workspace),
                 false => print_membership(ui, workspace, false),
             }
         }
-        return Ok(if troubled.is_empty() { Exit::Done } else { Exit::No });
+        return Ok(exit);
     }
     let far: Vec<Workspace> = args.workspaces(ui, overlay)?.into_iter().filter(|w| w.far.is_some()).collect();
     let (views, unreached) = if far.is_empty() { Default::default() } else { reach(overlay, &far)? };

@@ -8,7 +8,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::preview::preview_text;
+use super::preview::preview_change;
 use crate::apply::disk_storage::Disk;
 use crate::apply::overlay_change::{OverlayChange, change};
 use crate::apply::user_edits;
@@ -16,7 +16,6 @@ use crate::facts::overlay::Overlay;
 use crate::failure;
 use crate::merge::{EntryPath, FileType, Grow, entries, without};
 use crate::storage::Ground;
-use crate::sync_action::SyncRule;
 
 /// Remove an entry of a file everywhere: a key path, a variable, an item of a list, a whole line
 ///
@@ -50,7 +49,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         Ok(change)
     })?;
     if outcome.is_none() {
-        preview_text(ui, overlay, (&path, &change.after), (SyncRule::Pull, None))?;
+        preview_change(ui, overlay, &change)?;
     }
     let line = format!("{} from {}", printable(&entry.to_string()), printable(&path.to_string()));
     match (ui.is_json(), &outcome) {

@@ -37,7 +37,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     overlay.require()?;
     if ui.is_dry() {
         let workspaces = args.workspaces.workspaces(ui, overlay)?;
-        return preview(ui, overlay, &workspaces);
+        return Ok(preview(ui, overlay, &workspaces)?.exit);
     }
     let is_whole = args.workspaces.paths.is_empty() && args.restore.is_empty();
     let (mut outcome, synced, refilled) = sync_near(ui, overlay, args, is_whole)?;

@@ -5,7 +5,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::preview::preview_text;
+use super::preview::preview_change;
 use crate::apply::disk_storage::Disk;
 use crate::apply::overlay_change::{OverlayChange, change};
 use crate::apply::user_edits;
@@ -16,7 +16,6 @@ use crate::failure;
 use crate::merge::{FileType, MergeInput, Rule, by_rule, changes};
 use crate::storage::Ground;
 use crate::store::LogRecord;
-use crate::sync_action::SyncRule;
 
 /// Take back what one change did, in the overlay and in all workspaces
 ///
@@ -39,7 +38,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     })?;
     let OverlayChange { path, before, after } = &change;
     if outcome.is_none() {
-        preview_text(ui, overlay, (path, after), (SyncRule::Pull, None))?;
+        preview_change(ui, overlay, &change)?;
     }
     let what = changes(FileType::from_path(path.as_path()), &before.bytes, after);
     let line = format!("{id} in {} ({what})", printable(&path.to_string()));

@@ -40,7 +40,7 @@ pub fn run(ui: &Ui, overlay: &Overlay) -> Result<Exit> {
     }
     if ui.is_dry() {
         overlay.require()?;
-        return preview(ui, overlay, &overlay.workspaces(&[])?);
+        return Ok(preview(ui, overlay, &overlay.workspaces(&[])?)?.exit);
     }
     drop(overlay.create()?);
     let _lock = only_one(overlay)?;

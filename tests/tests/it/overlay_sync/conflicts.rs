@@ -111,6 +111,22 @@ fn restore_puts_a_text_back_where_it_was() {
 }
 
 #[test]
+fn a_dry_run_of_a_sync_foresees_conflicts_and_what_spreads() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\n", "A=2\n");
+    let planned = s.app.overlay(&["sync", "-n"]).exit(0);
+    planned.out_has("would push .env").out_has("would propagate .env");
+    s.b.write(".env", "A=3\n");
+    let planned = s.app.overlay(&["sync", "-n"]).exit(1);
+    planned.err_has("a conflict would be decided by rule");
+    let done = s.app.overlay(&["sync"]).exit(1);
+    done.err_has("a conflict was decided by rule");
+    assert!(done.stdout.contains("last_write") && done.stdout.contains("propagate"), "{done}");
+    assert_eq!(planned.stdout.replace("would ", ""), done.stdout.as_str());
+    s.all_are(".env", "A=3\n");
+}
+
+#[test]
 fn a_dry_run_lists_what_the_command_does() {
     let w = World::new();
     let s = edited(&w, ".env", "A=1\nB=1\n", "A=2\nB=1\nPATH=/x\n");
