@@ -32,7 +32,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args, verdict: Verdict) -> Result<
     }
     let (path, verb) = (printable(&waiting.path.to_string()), if is_accepted { "accept" } else { "reject" });
     if ui.is_json() {
-        ui.json(&json!({ "id": waiting.id, "path": waiting.path, "accepted": is_accepted }));
+        ui.json(&json!({ "id": waiting.id, "path": waiting.path, "accepted": is_accepted && !ui.is_dry() }));
     } else if ui.is_dry() {
         ui.line(format!("would {verb} {path}: {}", printable(&waiting.why())));
     } else {

@@ -53,7 +53,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     }
     let line = format!("{} from {}", printable(&entry.to_string()), printable(&path.to_string()));
     match (ui.is_json(), &outcome) {
-        (true, _) => ui.json(&json!({ "path": path, "entry": entry.to_string(), "dropped": true })),
+        (true, _) => ui.json(&json!({ "path": path, "entry": entry.to_string(), "dropped": outcome.is_some() })),
         (false, None) => ui.line(format!("would drop {line}")),
         (false, Some(_)) => ui.line(format!("dropped {line}")),
     }

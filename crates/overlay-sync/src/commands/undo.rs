@@ -43,7 +43,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let what = changes(FileType::from_path(path.as_path()), &before.bytes, after);
     let line = format!("{id} in {} ({what})", printable(&path.to_string()));
     match (ui.is_json(), &outcome) {
-        (true, _) => ui.json_of_both(&json!({ "id": id, "path": path, "undone": true }), &what),
+        (true, _) => ui.json_of_both(&json!({ "id": id, "path": path, "undone": outcome.is_some() }), &what),
         (false, None) => ui.line(format!("would undo {line}")),
         (false, Some(_)) => ui.line(format!("undid {line}")),
     }

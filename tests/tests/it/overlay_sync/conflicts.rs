@@ -137,7 +137,10 @@ fn a_dry_run_lists_what_the_command_does() {
         for record in &mut records {
             let fields = record.as_object_mut().unwrap();
             fields.remove("time");
-            fields.remove("dry_run");
+            let is_dry = fields.remove("dry_run").is_some();
+            for key in ["accepted", "dropped", "undone"] {
+                assert!(fields.remove(key).is_none_or(|is_done| is_done == !is_dry), "{key}: {fields:?}");
+            }
         }
         records
     };
