@@ -1,6 +1,6 @@
 //! The command line: flags all tools share, and the way from `main` to the exit code.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -259,6 +259,19 @@ fn candidates(list: fn(&Env) -> Result<Vec<String>>) -> Vec<CompletionCandidate>
     values.into_iter().filter(is_plain).map(CompletionCandidate::new).collect()
 }
 
+/// Whether a word is a text though it begins with a dash, as an item of a list does. Other words that do are options.
+pub fn is_dashed_text(word: &OsStr) -> bool {
+    let bytes = word.as_encoded_bytes();
+    bytes.starts_with(b"-") && !bytes.starts_with(b"--") && bytes.iter().any(u8::is_ascii_whitespace)
+}
+
+/// The same where no text begins with a dash: an option that is mistyped is none.
+fn without_dashed_texts(command: clap::Command) -> clap::Command {
+    let is_text = |arg: &clap::Arg| arg.is_positional() && !arg.is_trailing_var_arg_set();
+    let command = command.mut_args(|arg| if is_text(&arg) { arg.allow_hyphen_values(false) } else { arg });
+    command.mut_subcommands(without_dashed_texts)
+}
+
 /// Puts the tool's name into the examples that several tools share.
 fn name_examples(mut command: clap::Command) -> clap::Command {
     let tool = command.get_name().to_owned();
@@ -321,7 +334,9 @@ fn options(env: &Env, common: &Common) -> Options {
 
 /// Parses the command line. `--help` and `--version` are answered here and are no failure.
 fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Option<Failure>> {
-    let parsed = command::<C>().try_get_matches_from(&env.args).and_then(|matches| C::from_arg_matches(&matches));
+    let is_dashed = env.args.iter().take_while(|word| *word != "--").any(|word| is_dashed_text(word));
+    let command_line = if is_dashed { command::<C>() } else { without_dashed_texts(command::<C>()) };
+    let parsed = command_line.try_get_matches_from(&env.args).and_then(|matches| C::from_arg_matches(&matches));
     let error = match parsed {
         Ok(cli) => return Ok(cli),
         Err(error) => error,

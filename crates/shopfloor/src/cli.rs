@@ -151,8 +151,7 @@ impl CommandLine for Cli {
         let mut at = verb + 1;
         while at < end {
             let next = (at + len(at)).min(end);
-            let names = after.iter().skip(1).filter(|word| !word.as_encoded_bytes().starts_with(b"-")).count();
-            let is_text = name == "send" && names == 1 || TEXTS.contains(&word(at - 1));
+            let is_text = TEXTS.contains(&word(at - 1));
             match word(at) {
                 "--help" | "-h" => after.insert(1, args[at].clone()),
                 option if is_common(option) && !is_text => {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use shopfloor_core::args::Common;
+use shopfloor_core::args::{Common, is_dashed_text};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::real;
@@ -138,14 +138,19 @@ fn names_first(words: &[String]) -> Vec<String> {
     [&words[flags..], &words[..flags]].concat()
 }
 
-/// Refuses an option that the verb does not take. After the name of an agent a text may begin with a dash.
+/// Whether a word is an option. `-` is stdin.
+fn is_option(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-') && !is_dashed_text(word.as_ref())
+}
+
+/// Refuses an option that the verb does not take, also in the place of a text. After `--` all is text.
 pub fn refuse_unknown(Verb { name, command, options, .. }: Verb, words: &[String]) -> Result<()> {
     let has_text = ["message", "reject"].contains(&command);
-    let looked_at = words.iter().take_while(|word| !has_text || word.starts_with('-'));
     let known: Vec<&str> = options.split(' ').chain(["--yes"]).collect();
+    let is_looked_at = |word: &str| word.starts_with("--") || has_text && is_option(word);
     let is_unknown =
-        |word: &&String| word.starts_with("--") && !known.contains(&word.split('=').next().unwrap_or_default());
-    match looked_at.take_while(|word| *word != "--").find(is_unknown) {
+        |word: &&String| is_looked_at(word) && !known.contains(&word.split('=').next().unwrap_or_default());
+    match words.iter().take_while(|word| *word != "--").find(is_unknown) {
         None => Ok(()),
         Some(word) => Err(Failure::usage(format!("unexpected argument '{}' found", printable(word)))
             .hint(format!("run `shopfloor {name} --help` to see what it takes"))),
@@ -267,7 +272,7 @@ pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Ex
     let options = "--task --task-file --prompt --prompt-file --worker --force --resume";
     let verb = Verb { name: "start", command: "start", whom: Whom::Perhaps, options, adopts: Adopts::Own };
     let mut words = names_first(words);
-    if let Some(more) = words.iter().take_while(|word| *word == "-" || !word.starts_with('-')).nth(2) {
+    if let Some(more) = words.iter().take_while(|word| !is_option(word)).nth(2) {
         return Err(Failure::usage(format!("unexpected argument '{}' found", printable(more)))
             .hint("a task of several words needs quotes: `shopfloor start NAME 'TASK'`"));
     }
@@ -276,7 +281,7 @@ pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Ex
             return Err(Failure::usage(format!("what is {} to do?", printable(name)))
                 .hint(format!("say it: `shopfloor start {} TASK`", shell_word(name.as_ref()))));
         }
-        [name, task, ..] if !name.starts_with('-') && (*task == "-" || !task.starts_with('-')) => {
+        [name, task, ..] if !name.starts_with('-') && !is_option(task.as_str()) => {
             *task = format!("--task={task}");
             refuse_unknown(verb, &words)?;
             let name = &words[0];
@@ -320,7 +325,10 @@ pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exi
     let Some(own) = env.var("SHOPFLOOR_AGENT_ID").and_then(|id| id.to_str()) else {
         return run(ui, env, common, verb, words);
     };
-    let [name, text, more @ ..] = words else { return run(ui, env, common, verb, words) };
+    let words = &names_first(words);
+    refuse_unknown(verb, words)?;
+    let (options, texts) = parted(words.iter().cloned());
+    let [name, text] = &texts[..] else { return run(ui, env, common, verb, words) };
     let main = repository::find_near(env)?.main;
     let overview = overview::places(&env.at(&main)?)?;
     let rows = rows(&overview);
@@ -334,7 +342,20 @@ pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exi
         return Err(Failure::new(Exit::No, "not_related", why).hint("tell your parent: it can pass that on"));
     }
     let said = [name.clone(), format!("[from {own}] {text}")];
-    run(ui, env, common, verb, &[&said[..], more].concat())
+    run(ui, env, common, verb, &[&said[..], &options[..]].concat())
+}
+
+/// Words that were not refused, as options and others. After `--` there are no options.
+fn parted(words: impl Iterator<Item = String>) -> (Vec<String>, Vec<String>) {
+    let mut is_text = false;
+    let (options, mut others): (Vec<String>, Vec<String>) = words.partition(|word| {
+        is_text |= word == "--";
+        !is_text && word.starts_with("--")
+    });
+    if let Some(end) = others.iter().position(|word| word == "--") {
+        others.remove(end);
+    }
+    (options, others)
 }
 
 /// `back`: sends reviewed work back. A name alone is no text.
@@ -342,14 +363,15 @@ pub fn back(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exi
     const OPTIONS: &str = "--force --from-request --all-authors --edit --comments";
     let verb = Verb { name: "back", command: "reject", whom: Whom::One, options: OPTIONS, adopts: Adopts::None };
     refuse_unknown(verb, words)?;
-    let is_option = |word: &String| word == "--yes" || OPTIONS.split(' ').any(|option| option == word);
     // The file of comments is the word behind.
-    let file = words.iter().position(|word| word == "--comments").filter(|at| at + 1 < words.len());
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let file = words[..end].iter().position(|word| word == "--comments").filter(|at| at + 1 < end);
     let comments = file.map_or(Vec::new(), |at| words[at..at + 2].to_vec());
     let rest = words.iter().enumerate().filter(|(at, _)| file.is_none_or(|file| *at != file && *at != file + 1));
-    let (options, texts): (Vec<String>, Vec<String>) = rest.map(|(_, word)| word.clone()).partition(is_option);
+    let (options, texts) = parted(rest.map(|(_, word)| word.clone()));
     let is_request = options.iter().any(|option| option == "--from-request");
-    let has_text = is_request || file.is_some() || options.iter().any(|option| option == "--edit");
+    let is_whole = |option: &String| option == "--edit" || option.starts_with("--comments=");
+    let has_text = is_request || file.is_some() || options.iter().any(is_whole);
     let passed = options.iter().filter(|option| is_request || *option != "--yes").cloned();
     let mut all: Vec<String> = std::iter::once("reject".to_owned()).chain(comments).chain(passed).collect();
     match &texts[..] {

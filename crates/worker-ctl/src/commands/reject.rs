@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(allow_hyphen_values = true, value_name = "MESSAGE", required_unless_present_any = ["from_request", "comments", "edit"])]
     pub first: Option<String>,
     /// The changes, if the first argument is the worker; after `--` they may begin with a dash
-    #[arg(value_name = "MESSAGE")]
+    #[arg(allow_hyphen_values = true, value_name = "MESSAGE")]
     pub second: Option<String>,
     /// Send even if a text may be in the worker's input line, somebody types in its
     /// terminal, or its program asks a question

@@ -147,6 +147,14 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
         (&["diff", "adam"], 1, "adam is"),
         (&["attach", "adam"], 1, "shopfloor resume adam"),
         (&["land", "--no-such"], 2, "shopfloor land --help"),
+        (&["send", "adam", "--forec"], 2, "unexpected argument '--forec' found"),
+        (&["send", "adam", "-f"], 2, "unexpected argument '-f' found"),
+        (&["send", "adam", "-n", "hi"], 1, "adam is idle"),
+        (&["send", "adam", "- an item"], 1, "adam is idle"),
+        (&["send", "adam", "--", "--forec"], 1, "adam is idle"),
+        (&["back", "adam", "--edti"], 2, "unexpected argument '--edti' found"),
+        (&["back", "adam", "--comments=/nowhere"], 2, "/nowhere does not exist"),
+        (&["back", "adam", "--", "--edti"], 1, "adam is"),
         (&["adopt", "/nowhere"], 2, "there is no worktree"),
         (&["back", "a text"], 1, "nothing was reviewed"),
         (&["back", "adm"], 1, "did you mean `adam`"),
@@ -181,6 +189,9 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
     app.shopfloor(&["start", "x", "--task", "think"]).exit(0).any_out();
     as_y(&["send", "x", "hi"]).exit(0).any_out();
     wait_for(|| floor.prompts().last().is_some_and(|last| last == "[from main.x.y] hi"));
+    as_y(&["send", "x", "--forec"]).exit(2).err_has("unexpected argument '--forec' found");
+    as_y(&["send", "x", "--force", "--", "--hi"]).exit(0).any_out();
+    wait_for(|| floor.prompts().last().is_some_and(|last| last == "[from main.x.y] --hi"));
     // From inside of a worker's worktree.
     let adam = w.at(w.home("workers/.worktrees/adam"));
     adam.shopfloor(&["status"]).exit(0).out_has("feat");

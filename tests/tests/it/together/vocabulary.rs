@@ -183,13 +183,23 @@ fn a_mistyped_option_is_refused_alike_and_a_dry_run_may_stand_in_both_places() {
             let out = command.run(&here, before, after).any_status().any_out().any_err();
             // An agent's own hook never fails, and after a hook's name all is git's.
             let is_hook = OUTSIDE.iter().any(|(hook, exit)| *hook == name && *exit == 0);
-            // This one takes nothing but a text, which may begin with a dash.
-            if name == "worker-ctl reject" {
-                continue;
-            }
             let is_refused = *out.status == Some(2) && out.stdout.is_empty() && out.stderr.starts_with(&begin);
             let is_told = is_refused && out.stderr.contains("--no-such-option") && out.stderr.contains(&hint);
             problems.check(is_told || is_hook && *out.status == Some(0), || out.to_string());
+        }
+    }
+    // In the place of a text, too. An item of a list is a text.
+    for words in [
+        &["worker-ctl", "message", "x"][..],
+        &["worker-ctl", "reject"],
+        &["worker-ctl", "reject", "x"],
+        &["worker-ctl", "comment", "x", "a.rs:1"],
+        &["worktree-spawn", "notify", "info"],
+    ] {
+        for (word, is_option) in [("--bogus", true), ("-z", true), ("- an item", false), ("-5 lines", false)] {
+            let out = here.run(words[0], &[&words[1..], &[word]].concat()).any_status().any_out().any_err();
+            let is_refused = out.stderr.contains(&format!("unexpected argument '{word}' found"));
+            problems.check(*out.status == Some(2) && is_refused == is_option, || out.to_string());
         }
     }
 }
