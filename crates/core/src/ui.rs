@@ -343,7 +343,7 @@ impl Ui {
         self.narrate(&format!("{}: {word}{}\n", self.tool, printable(text)));
     }
 
-    /// A line that a tool on another machine has said on stderr.
+    /// A line that another tool has said, here or on another machine.
     pub fn relay(&self, line: &str) {
         self.narrate(&format!("{}\n", printable(line)));
     }

@@ -25,8 +25,7 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step, prese
     record.save(&file)?;
     let mut done = Ok(true);
     for words in &step.commands {
-        // Stdout is for our own answer.
-        done = run(ui, env, step.name, words, |text| ui.pass_through(None, text));
+        done = run(ui, env, step.name, words, false);
         if !matches!(done, Ok(true)) {
             break;
         }
@@ -42,18 +41,23 @@ pub fn show_dry(ui: &Ui, step: &str, words: &CommandWords) {
     }
 }
 
-/// Prints a command, runs it, and passes on what it prints: to `answer` what is on its stdout, unless we answer in JSON.
-/// Returns whether it succeeded.
-pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords, answer: impl FnOnce(&[u8])) -> Result<bool> {
+/// Prints a command, runs it, and passes on what it prints: as our own answer if it is one and we answer in lines, else
+/// beside it. Returns whether it succeeded.
+pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords, is_answer: bool) -> Result<bool> {
     if !ui.is_json() {
         ui.done(printable(&words.line()));
     }
     let output = command(env, &words.0)?.without_vars(&WORKER_VARIABLES).capture()?;
+    // Nobody asked what else a doctor finds.
+    let is_doctor = words.0.iter().any(|word| word == "doctor");
+    for line in String::from_utf8_lossy(&output.stdout).lines().filter(|_| !is_doctor) {
+        match is_answer && !ui.is_json() {
+            true => ui.done(printable(line)),
+            false => ui.relay(&format!("{}: {line}", words.0[0])),
+        }
+    }
     if ui.is_json() {
-        ui.pass_through(None, &output.stdout);
         ui.json(&json!({ "step": step, "command": words.line(), "exit": output.status.code() }));
-    } else {
-        answer(&output.stdout);
     }
     ui.pass_through(None, &output.stderr);
     if !output.status.success() {

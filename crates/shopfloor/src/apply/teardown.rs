@@ -31,15 +31,10 @@ pub fn undo(
             show_dry(ui, step, &words);
             continue;
         }
-        let answer = |text: &[u8]| match words.0.iter().any(|word| word == "--undo") {
-            // Each line names a file or a setting that was taken back.
-            true => String::from_utf8_lossy(text).lines().for_each(|line| ui.done(line)),
-            // Nobody asked what else a doctor finds.
-            false if words.0.iter().any(|word| word == "doctor") => {}
-            false => ui.pass_through(None, text),
-        };
+        // Each line of these names a file or a setting that was taken back.
+        let is_answer = words.0.iter().any(|word| word == "--undo");
         // One tool that is missing does not stop the others.
-        match run(ui, env, step, &words, answer) {
+        match run(ui, env, step, &words, is_answer) {
             Ok(true) => {}
             Ok(false) => stays.push(format!("`{}` failed", printable(&words.line()))),
             Err(failure) => stays.push(failure.to_string()),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
@@ -86,15 +86,17 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     name_ignored(ui, &repository, &steps, &found.present)?;
     if !failed.is_empty() {
-        ui.warn(format!("not set up: {}; do what the hints say, then run `shopfloor setup` again", failed.join(", ")));
-        return Ok(Exit::No);
+        let failure = Failure::new(Exit::No, "incomplete", format!("not set up: {}", failed.join(", ")));
+        return Err(failure.hint("do what the hints say, then run `shopfloor setup` again"));
     }
-    // What others would find is left out, so that nobody has to add or commit it.
-    let record = Record::load(&record_file(&repository.repo.common_dir))?;
-    let is_whole = args.private || show_missing_lines(ui, &here, &record)?;
     let first = if args.private { "" } else { "commit what `git status` shows; then " };
     ui.note(format!("{first}`shopfloor new NAME` makes a worktree for an agent"));
-    Ok(if is_whole { Exit::Done } else { Exit::No })
+    // What others would find is left out, so that nobody has to add or commit it.
+    let record = Record::load(&record_file(&repository.repo.common_dir))?;
+    if !args.private {
+        require_lines(&here, &record)?;
+    }
+    Ok(Exit::Done)
 }
 
 /// Names the files that these steps wrote and that git ignores.
@@ -107,9 +109,8 @@ fn name_ignored(ui: &Ui, repository: &Repository, steps: &[Step], present: &[Str
     Ok(())
 }
 
-/// Prints what a person has to add where another program manages the hooks, a block for each file. Returns whether there
-/// is nothing.
-fn show_missing_lines(ui: &Ui, env: &Env, record: &Record) -> Result<bool> {
+/// Exit 1 with what a person has to add where another program manages the hooks, a block for each file.
+fn require_lines(env: &Env, record: &Record) -> Result<()> {
     let mut blocks: Vec<(String, Vec<String>)> = Vec::new();
     let mut last = String::new();
     for tool in TOOLS.iter().filter(|tool| record.has_hooks(tool)) {
@@ -130,12 +131,16 @@ fn show_missing_lines(ui: &Ui, env: &Env, record: &Record) -> Result<bool> {
             lines.extend(entry.lines().map(|line| format!("{indent}{line}")));
         }
     }
-    for (file, lines) in &blocks {
-        let head = format!("so that git runs the tools, add to {}:", printable(file));
-        let lines = lines.iter().map(|line| format!("    {}", printable(line)));
-        ui.show(&std::iter::once(head).chain(lines).collect::<Vec<_>>());
+    if blocks.is_empty() {
+        return Ok(());
     }
-    Ok(blocks.is_empty())
+    let block = |(file, lines): (String, Vec<String>)| {
+        let head = format!("so that git runs the tools, add to {}:", printable(&file));
+        std::iter::once(head).chain(lines.into_iter().map(|line| format!("    {}", printable(&line))))
+    };
+    Err(Failure::new(Exit::No, "incomplete", "git does not run the hooks of the tools yet")
+        .details(blocks.into_iter().flat_map(block))
+        .hint("add these lines; then `shopfloor doctor` shows whether git runs the hooks"))
 }
 
 /// Says what is there.

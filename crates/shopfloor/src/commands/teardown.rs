@@ -81,9 +81,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             ui.json(&json!({ "step": step, "stays": stays }));
         }
     }
-    let exit = if is_whole { Exit::Done } else { Exit::No };
     if ui.is_dry() {
-        return Ok(exit);
+        return finished(is_whole);
     }
     let git = repository.git.guarded_main(&repository.repo.common_dir, &repository.main)?;
     let changed =
@@ -95,8 +94,14 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if !record.has(WORKERS) && remains::has_agents_root(&here) {
         ui.note("the root of the agents stays; `shopfloor deinit` removes it");
     }
-    if !is_whole {
-        ui.note("run `shopfloor teardown` again when you have dealt with that");
+    finished(is_whole)
+}
+
+/// Exit 1 if something is left; what and why stands above.
+fn finished(is_whole: bool) -> Result<Exit> {
+    if is_whole {
+        return Ok(Exit::Done);
     }
-    Ok(exit)
+    Err(Failure::new(Exit::No, "incomplete", "not all that `setup` did is undone")
+        .hint("run `shopfloor teardown` again when you have dealt with that"))
 }

@@ -15,6 +15,7 @@ fn everything_that_setup_did_is_taken_back_byte_for_byte() {
     let before = told(&app);
     let out = app.shopfloor(&["setup", "--yes"]).exit(0);
     out.err_has("agents on the PATH: claude; tmux: yes")
+        .err_has("\nsweatfile-apply: installed ")
         .err_has("sandbox")
         .err_has("agents need: .env, .claude/settings.local.json");
     let lines: Vec<&str> = out.stdout.lines().collect();
@@ -261,7 +262,12 @@ fn what_to_add_to_the_configuration_of_a_hook_manager_is_shown() {
     app.run("worker-ctl", &["add", "adam"]).exit(0).any_out().any_err();
     assert_eq!(w.at(w.home("workers/.worktrees/adam")).read(".env"), "A=1\n");
     app.shopfloor(&["rm", "feat"]).exit(0).any_out().any_err();
-    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has files");
+    let again = app.shopfloor(&["setup", "--yes", "--json"]).exit(1).any_err().json_lines();
+    assert!(text(again.last().unwrap(), "/error/message").contains("add to lefthook.yml:\n"), "{again:?}");
+    let out = app.shopfloor(&["teardown", "--json"]).exit(1);
+    out.err_has("has files");
+    assert_eq!(text(out.json_lines().last().unwrap(), "/error/kind"), "incomplete");
+    assert!(!out.stderr.lines().any(|line| line.starts_with("ok ")), "{out}");
 }
 
 /// git itself may add a line end, and leave out blank lines at the end, where a setting comes and goes.
