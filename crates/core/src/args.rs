@@ -302,11 +302,13 @@ pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -
     let exit = match parse::<C>(tool, &early, &env) {
         Err(failure) => failure.map_or(Exit::Done, |failure| report(&early, failure)),
         Ok(cli) => {
-            let is_met = |failure: &Failure| failure.kind != "no_directory" || !cli.needs_no_directory();
+            let common = cli.common().clone();
+            let first = common.dirs.iter().find(|dir| !dir.is_empty());
+            let needs_none = cli.needs_no_directory() || first.is_some_and(|dir| Path::new(dir).is_absolute());
+            let is_met = |failure: &Failure| failure.kind != "no_directory" || !needs_none;
             if let Some(failure) = problem.filter(is_met) {
                 return ExitCode::from(report(&early, failure).code());
             }
-            let common = cli.common().clone();
             let ui = Ui::new(tool, &env, options(&env, &common));
             let there = common.dirs.iter().try_fold(env, |env, dir| env.at(Path::new(dir)));
             let done = there.and_then(|env| run(&ui, &env, cli)).unwrap_or_else(|failure| report(&ui, failure));

@@ -103,7 +103,8 @@ impl Env {
         }
         let cwd = std::env::current_dir().unwrap_or_else(|e| {
             let failure = Failure::new(Exit::Failed, "no_directory", "cannot read the current directory");
-            problem = Some(failure.because(e));
+            let hint = "change to one that exists, as with `cd ~`, or give the whole path of one with `-C`";
+            problem.get_or_insert(failure.because(e).hint(hint));
             PathBuf::from("/")
         });
         let mut args: Vec<OsString> = std::env::args_os().collect();

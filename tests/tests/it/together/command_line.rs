@@ -1,6 +1,6 @@
 //! What every tool's command line keeps to.
 
-use crate::support::world::{World, text};
+use crate::support::world::{TOOLS, World, text};
 
 #[test]
 fn help_and_version_are_answers() {
@@ -160,6 +160,18 @@ fn dash_c_adds_up_and_an_empty_one_changes_nothing() {
     let top = w.at(w.home("eng"));
     top.apply(&["-C", "repos", "-C", "", "-C", "app", "show"]).succeeds();
     app.apply(&["-C", "gone", "show"]).exit(2).err_has("No such file or directory");
+    // From a directory that was removed, a whole path leads out.
+    let from_gone = |line: &str| app.sh(&format!("mkdir away && cd away && rmdir ../away && {line}"));
+    let path = app.path.display();
+    for tool in TOOLS {
+        let out = from_gone(&format!("{tool} -C '{path}' config")).any_status().any_out().any_err();
+        assert!(!out.stderr.contains("cannot read the current directory"), "{out}");
+        for words in ["config", "-C .. config", "-C .. -C / config"] {
+            let out = from_gone(&format!("{tool} {words}")).exit(4);
+            out.err_has("cannot read the current directory").err_has("hint: change to one that exists");
+        }
+    }
+    from_gone(&format!("sweatfile-apply -C '' -C '{path}' show")).succeeds();
 }
 
 #[test]
