@@ -59,7 +59,7 @@ pub struct Common {
     pub color: Color,
 }
 
-/// When to use colours; `NO_COLOR` counts as `never` under `auto`.
+/// When to use colours; `NO_COLOR` and `TERM=dumb` count as `never` under `auto`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal
@@ -329,7 +329,7 @@ fn options(env: &Env, common: &Common) -> Options {
     let color = match common.color {
         Color::Always => true,
         Color::Never => false,
-        Color::Auto => env.stderr_is_terminal && env.var("NO_COLOR").is_none(),
+        Color::Auto => env.shows_colors(env.stderr_is_terminal),
     };
     Options { json: common.json, dry_run: common.dry_run, quiet: common.quiet, verbose: common.verbose, color }
 }
@@ -344,7 +344,11 @@ fn parse<C: CommandLine>(tool: &'static str, ui: &Ui, env: &Env) -> Result<C, Op
         Err(error) => error,
     };
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let styled = env.stdout_is_terminal && env.var("NO_COLOR").is_none();
+        // clap answers before it has read all flags.
+        let words: Vec<&str> = env.args.iter().map_while(|word| word.to_str().filter(|word| *word != "--")).collect();
+        let is_said = |when: &str| words.windows(2).any(|two| two.join("=") == when) || words.contains(&when);
+        let is_never = is_said("--color=never");
+        let styled = is_said("--color=always") || env.shows_colors(env.stdout_is_terminal) && !is_never;
         let mut text = error.render();
         if let Some(origin) = proc::origin().filter(|_| error.kind() == ErrorKind::DisplayVersion) {
             text = format!("{} ({origin})\n", text.to_string().trim_end()).into();

@@ -155,6 +155,11 @@ impl Env {
         self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|v| !v.is_empty())
     }
 
+    /// Whether colours are shown where nobody says when: on a terminal that has some.
+    pub fn shows_colors(&self, is_terminal: bool) -> bool {
+        is_terminal && self.var("NO_COLOR").is_none() && self.var("TERM").is_none_or(|term| term != "dumb")
+    }
+
     /// The user's home directory, when `HOME` is an absolute path.
     pub fn home(&self) -> Option<&Path> {
         self.var("HOME").map(Path::new).filter(|p| p.is_absolute())

@@ -195,7 +195,18 @@ fn colours_follow_the_flag_and_the_time_its_variable() {
     assert!(app.apply(&["--color", "always"]).exit(3).any_out().stderr.contains(red));
     assert!(!app.apply(&[]).exit(3).stderr.contains(red));
     assert!(app.on_terminal("sweatfile-apply -q", "n\n").exit(3).stdout.contains(red));
-    assert!(!app.on_terminal("NO_COLOR=1 sweatfile-apply -q", "n\n").exit(3).stdout.contains(red));
+    for (line, has_colors) in [
+        ("NO_COLOR=1 sweatfile-apply -q", false),
+        ("TERM=dumb sweatfile-apply -q", false),
+        ("TERM=dumb sweatfile-apply -q --color always", true),
+        ("TERM=dumb sweatfile-apply --help", false),
+        ("sweatfile-apply check --help --color=never", false),
+        ("sweatfile-apply --color never --help", false),
+        ("NO_COLOR=1 sweatfile-apply --color always --help | cat", true),
+    ] {
+        let out = app.on_terminal(line, "n\n").any_status().any_err();
+        assert_eq!(out.stdout.contains(red), has_colors, "{out}");
+    }
     app.run_with("sweatfile-apply", &["approve", "--yes"], &[("SHOPFLOOR_NOW", "2001-02-03T04:05:06Z")]).succeeds();
     let store = std::fs::read_to_string(w.home(".local/state/shopfloor/approvals.toml")).unwrap();
     assert!(store.contains("approved = \"2001-02-03T04:05:06Z\""), "{store}");
