@@ -100,7 +100,12 @@ pub fn status(repo: &Repo, hook: &str) -> Result<HookStatus> {
 pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, dry_run: bool) -> Result<Installed> {
     let dir = &repo.hooks_dir;
     if dir.parent().is_none() || (dir.exists() && !dir.is_dir()) {
-        return Err(Failure::usage(format!("core.hooksPath is {}, which is not a directory for hooks", dir.display()))
+        let shown = dir.display();
+        if git.hooks_path(repo)?.is_none() {
+            return Err(Failure::usage(format!("{shown} is not a directory for hooks"))
+                .hint(format!("move it away: `mv {0} {0}.old`", shell_word(dir))));
+        }
+        return Err(Failure::usage(format!("core.hooksPath is {shown}, which is not a directory for hooks"))
             .hint(git.unset_hooks_path(repo)?));
     }
     let has_stub = !tools_at(&repo.hooks_dir.join(hook)).is_empty();

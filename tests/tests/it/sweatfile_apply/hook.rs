@@ -231,6 +231,10 @@ fn unusual_hook_directories_are_reported() {
     let global = [("GIT_CONFIG_GLOBAL", file.to_str().unwrap())];
     let told = app.run_with("sweatfile-apply", &["hook", "install"], &global).exit(2);
     told.err_has("unset it: `git config --global --unset core.hooksPath`");
+    app.sh("mv .git/hooks ../kept && : >.git/hooks").exit(0);
+    let told = app.apply(&["hook", "install"]).exit(2);
+    told.err_has(".git/hooks is not a directory for hooks").err_has("move it away: `mv /");
+    app.sh("rm .git/hooks && mv ../kept .git/hooks").exit(0);
     app.sh("mv .git/hooks ../hooks && ln -s ../../hooks .git/hooks").exit(0);
     app.apply(&["hook", "install"]).exit(4).err_has("is a symbolic link");
     assert!(!w.home("eng/repos/hooks/post-checkout").exists());
