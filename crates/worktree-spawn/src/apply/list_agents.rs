@@ -129,7 +129,8 @@ impl ListedAgent {
         let KnownAgent { agent, worktree, is_managed, error, .. } = &self.known;
         let is_known = error.is_none();
         let liveness = if is_known { self.liveness } else { Liveness::Unknown };
-        let lost = "its worktree is not where git's record says; `worktree-spawn repair` looks for it";
+        let lost =
+            "its worktree is not where git's record says; `worktree-spawn repair` finds it or says how it comes back";
         AgentAnswer {
             v: 1,
             agent: self.known.keys(),

@@ -87,7 +87,7 @@ fn text(listed: &ListedAgent) -> String {
         words.push("made by hand".into());
     }
     if worktree.is_lost {
-        words.push("not there: run `worktree-spawn repair`".into());
+        words.push("not there: `worktree-spawn repair` finds it or says how it comes back".into());
     }
     words.iter().map(|word| printable(word)).collect::<Vec<_>>().join(", ")
 }

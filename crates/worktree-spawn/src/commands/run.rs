@@ -58,7 +58,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         // git's record may name any directory, and in one without a `.git` git works on the repository above.
         if known.worktree.is_lost {
             let why = format!("the worktree of {} is not at {}", known.agent.id, known.worktree.path.display());
-            return Err(Failure::not_found(why).hint("if it was moved, `worktree-spawn repair` finds it"));
+            return Err(Failure::not_found(why)
+                .hint("if it was moved, `worktree-spawn repair` finds it or says how it comes back"));
         }
     }
     let (name, rest) = args.command.split_first().ok_or_else(|| Failure::usage("a command is missing"))?;

@@ -137,7 +137,7 @@ fn refuse_losses(condition: &Condition, request: RemovalRequest) -> Result<()> {
     }
     if condition.known.worktree.is_lost && !condition.is_deleted && !request.force {
         return Err(failure::LOST.failure(format!("{path} is not there"))
-            .hint(format!("`worktree-spawn remove --force {}` removes git's record of it and keeps what was staged under refs/shopfloor/trash/; if it was moved, `worktree-spawn repair` finds it", agent.id)));
+            .hint(format!("`worktree-spawn remove --force {}` removes git's record of it and keeps what was staged under refs/shopfloor/trash/; if it was moved, `worktree-spawn repair` finds it or says how it comes back", agent.id)));
     }
     if let Some(why) = &condition.changes.submodule {
         return Err(failure::DIRTY

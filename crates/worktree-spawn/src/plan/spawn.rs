@@ -219,7 +219,7 @@ fn existing(known: &KnownAgent, request: &SpawnRequest) -> Result<SpawnDecision>
         }
         IfExists::Return if known.worktree.is_lost => {
             Err(exists(format!("{id} should be at {path}, but is not there")).hint(format!(
-                "if it was moved, `worktree-spawn repair` finds it; if you deleted it: `worktree-spawn remove {id}`"
+                "if it was moved, `worktree-spawn repair` finds it or says how it comes back; if you deleted it: `worktree-spawn remove {id}`"
             )))
         }
         IfExists::Return => Ok(SpawnDecision::Return(Box::new(known.clone()))),

@@ -98,6 +98,11 @@ fn a_worktree_of_another_repository_that_is_away_is_left() {
 fn a_worktree_that_was_renamed_in_its_place_is_found() {
     let w = World::new();
     let app = app(&w);
+    let far = subtree(&app, &["far"]);
+    std::fs::rename(&far.path, w.home("far")).unwrap();
+    app.spawn(&["list"]).exit(0).out_has("not there: `worktree-spawn repair` finds it or says how it comes back");
+    app.spawn(&["repair"]).exit(0).out_has("far is not there; move it back, or remove git's record of it with `");
+    std::fs::rename(w.home("far"), &far.path).unwrap();
     for args in [&["x"][..], &["y", "--base-dir", "../trees"]] {
         let child = subtree(&app, args);
         let renamed = w.at(child.path.with_file_name("renamed"));
