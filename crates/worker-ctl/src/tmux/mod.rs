@@ -362,11 +362,16 @@ impl Tmux {
         Ok(shown[shown.len().saturating_sub(max)..].to_vec())
     }
 
+    /// Whether this command runs in a terminal of this server.
+    pub fn is_inside(&self) -> bool {
+        let inside = self.env.var("TMUX").and_then(|value| value.to_str()?.split(',').next());
+        inside.is_some_and(|socket| Path::new(socket) == self.socket)
+    }
+
     /// Attaches the terminal to a pane until a person detaches it, also from inside another tmux. A terminal that is
     /// attached to this server already is switched to the pane.
     pub fn attach(&self, pane: &str) -> Result<Status> {
-        let inside = self.env.var("TMUX").and_then(|value| value.to_str()?.split(',').next());
-        if inside.is_some_and(|socket| Path::new(socket) == self.socket) {
+        if self.is_inside() {
             let cmd = Cmd::new(&self.program, &self.env).without_vars(LOCAL_VARS).within(DEADLINE);
             return cmd.arg("-S").arg(&self.socket).args(["switch-client", "-t", pane]).foreground();
         }

@@ -293,6 +293,7 @@ fn jump_goes_to_whoever_has_waited_longest() {
     let name = |args: &[&str]| jump(&[&["--name"], args].concat()).exit(0).stdout.trim_end().to_owned();
     assert_eq!([name(&[]), name(&["--next"]), name(&["--next"]), name(&["--next"])], [first, second, first, second]);
     assert_eq!(jump(&["--name", "--json"]).exit(0).json()["needs"], "needs_review");
+    jump(&["--next"]).exit(2).err_has("jump needs a terminal").err_has("`shopfloor jump --name`");
     // The terminal is attached; one that is attached to that tmux already is switched.
     let terminal = Terminal::open(&floor.app, (80, 24));
     terminal.run("shopfloor jump");

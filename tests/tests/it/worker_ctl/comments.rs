@@ -171,6 +171,7 @@ fn comments_are_written_into_the_diff_in_an_editor() {
             &[("EDITOR", editor.as_str())],
         )
     };
+    floor.ctl(&["reject", "adam", "--edit"]).exit(2).err_has("an editor needs a terminal").err_has("EDITOR");
     reject("", &[]).exit(1).err_has("no comment was written");
     reject("/^+fn c/s/c/d/", &[]).exit(2).err_has("is not the next one of the diff").err_has("comments/adam.edited");
     assert!(floor.root.read("comments/adam.edited").contains("+fn d() {}\n+fn d() {}"));

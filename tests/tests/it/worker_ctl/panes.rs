@@ -67,12 +67,12 @@ fn down_does_not_end_processes_of_before_attach() {
     let w = World::new();
     let floor = Floor::new(&w);
     let pid = w.home("pid");
-    let line = format!("sleep 600 > /dev/null 2>&1 & echo $! > {}", pid.display());
+    let line = format!("trap '' HUP; sleep 600 > /dev/null 2>&1 & echo $! > {}", pid.display());
     configure(&floor, "[defaults]\n", &format!("[defaults]\nbefore_attach = \"{line}\"\n"));
     floor.ctl(&["add", "adam"]).succeeds();
     floor.up();
-    // Without a terminal attach fails after `before_attach`.
-    floor.ctl(&["attach", "adam"]).exit(4).any_err();
+    // With a terminal that tmux cannot use, attach fails after `before_attach`.
+    floor.root.on_terminal("TERM=dumb worker-ctl attach adam", "").exit(4).any_out().any_err();
     let pid = std::fs::read_to_string(&pid).unwrap();
     floor.ctl(&["down", "--force"]).succeeds();
     let lived = lives(&floor, pid.trim_end());

@@ -305,8 +305,8 @@ fn attach_shows_the_terminal_and_ends_on_detach() {
     shown.out_has("here I am").out_has(&format!("before adam {}", place.display())).out_has("after");
     assert_eq!(shown.status, Some(0), "{shown:?}");
     floor.ctl(&["attach", "nobody"]).exit(1).any_err();
-    // Without a terminal attach fails.
-    floor.ctl(&["attach", "adam"]).exit(4).any_out().err_has("peek");
+    // Without a terminal nothing is run.
+    floor.ctl(&["attach", "adam"]).exit(2).err_has("needs a terminal").err_has("`worker-ctl peek adam`");
 }
 
 #[test]
