@@ -42,7 +42,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let common = &cli.common;
     let command = match cli.command {
         Some(command) => command,
-        None if commands::is_set_up(env)? => Command::Status(commands::status::Args { watch: false, requests: false }),
+        None if commands::shows_table(ui, env)? => Command::Status(commands::status::Args::default()),
         None => {
             ui.answer(command().render_help().to_string().as_bytes());
             return Ok(Exit::Done);

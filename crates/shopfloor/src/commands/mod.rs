@@ -64,10 +64,10 @@ pub fn is_main_name(Repository { git, repo, .. }: &Repository, name: &str) -> Re
     Ok(["main", "root", "head"].contains(&own.as_str()) || branch == Some(own))
 }
 
-/// Whether the repository that we are in is set up.
-pub fn is_set_up(env: &Env) -> Result<bool> {
+/// Whether a call without a command shows the table: in a repository that is set up, and as JSON, which the help is not.
+pub fn shows_table(ui: &Ui, env: &Env) -> Result<bool> {
     let found = repository::find_near(env)?;
-    Ok(!Record::load(&record_file(&found.repo.common_dir))?.steps.is_empty())
+    Ok(ui.is_json() || !Record::load(&record_file(&found.repo.common_dir))?.steps.is_empty())
 }
 
 /// The commands of worker-ctl that have no other name here, but `hook`, which the other tools have, too.

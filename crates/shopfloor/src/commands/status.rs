@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_secs(2);
 /// Show all worktrees in one table: who works there, who waits for you, and what is not in step
 ///
 /// Asks each of the five tools once. What a tool cannot say is left out, and the exit code is then 4.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 #[command(
     after_help = "Example:\n  shopfloor status\n  shopfloor status --json | jq -r '.worktrees[] | select(.waits_for).name'"
 )]

@@ -246,6 +246,8 @@ fn doctor_shows_what_all_doctors_find() {
     let app = app(&w);
     app.ledger(&["install"]).exit(0).any_out().any_err();
     app.shopfloor(&["doctor"]).exit(0).out_has("worktree-spawn").out_has("not set up in this repository");
+    // Nor is the help of a bare call JSON.
+    assert_eq!(text(&app.shopfloor(&["--json"]).exit(0).json(), "/worktrees/0/name"), "root");
     app.shopfloor(&["doctor", "--repair"]).exit(0).out_has("not set up in this repository");
     let json = app.shopfloor(&["doctor", "--json"]).exit(0);
     let records: Vec<Value> = json.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
