@@ -194,7 +194,7 @@ pub trait CommandLine: Parser {
     }
 }
 
-/// An argument whose values a shell can complete.
+/// An argument whose values a shell can complete. What lists them gets the line up to the word as [`Env::args`].
 pub type CompletedArgument = (&'static [&'static str], &'static str, fn(&Env) -> Result<Vec<String>>);
 
 /// The names of the agent programs, to complete the value of a flag.
@@ -224,39 +224,45 @@ pub fn command<C: CommandLine>() -> clap::Command {
     }))
 }
 
-/// The same for completions. A word that does not begin with a dash is completed with options only where there is
-/// nothing else: clap_complete offers what is hidden only then.
+/// The same for completions. A word that does not begin with a dash is completed with options and aliases only where
+/// there is nothing else: clap_complete offers what is hidden only then.
 fn completed_command<C: CommandLine>() -> clap::Command {
     fn hide_options(command: clap::Command) -> clap::Command {
         let command = command.disable_help_flag(true).disable_version_flag(true);
         command.mut_args(|arg| if arg.is_positional() { arg } else { arg.hide(true) }).mut_subcommands(hide_options)
     }
     // The words stand after `--`. Shells tell which one is completed; without that it is the last.
-    let words: Vec<OsString> = std::env::args_os().skip_while(|arg| arg != "--").skip(1).collect();
+    let mut words: Vec<OsString> = std::env::args_os().skip_while(|arg| arg != "--").skip(1).collect();
     let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse::<usize>().ok());
-    let word = index.map_or(words.last(), |index| words.get(index));
-    let is_option = word.is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
+    words.resize(index.map_or(words.len(), |index| index + 1), OsString::new());
+    let is_option = words.last().is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
     let with_values = |arg: clap::Arg, is_of: &dyn Fn(&[&str]) -> bool| {
         let is_it = |(users, id, _): &&CompletedArgument| arg.get_id() == *id && is_of(users);
         match C::completed().iter().find(is_it) {
-            Some((_, _, list)) => arg.add(ArgValueCandidates::new(|| candidates(*list))),
+            Some((_, _, list)) => {
+                let line = words.clone();
+                arg.add(ArgValueCandidates::new(move || candidates(*list, &line)))
+            }
             None => arg,
         }
     };
     // What is global gets to the subcommands that use it.
     let completed = command::<C>().mut_args(|arg| with_values(arg, &|_| true)).mut_subcommands(|sub| {
         let name = sub.get_name().to_owned();
+        let aliases: Vec<String> = sub.get_all_aliases().map(str::to_owned).collect();
+        let sub = sub.visible_alias(None::<&'static str>).aliases(aliases);
         sub.mut_args(|arg| with_values(arg, &|users| users.is_empty() || users.contains(&name.as_str())))
     });
     if is_option { completed } else { hide_options(completed) }
 }
 
-/// The values that a tool lists here; none where it cannot, because a shell that completes shows no errors.
-fn candidates(list: fn(&Env) -> Result<Vec<String>>) -> Vec<CompletionCandidate> {
-    let values = list(&Env::from_process().0).unwrap_or_default();
+/// The values that a tool lists here, but for those on the line; none where it cannot, because a shell shows no errors.
+fn candidates(list: fn(&Env) -> Result<Vec<String>>, line: &[OsString]) -> Vec<CompletionCandidate> {
+    let values = list(&Env { args: line.to_vec(), ..Env::from_process().0 }).unwrap_or_default();
     // A shell puts them on a person's line as they are, and agents choose some of them.
-    let is_plain = |value: &String| value.chars().all(|c| c.is_alphanumeric() || "._-/@+:=,".contains(c));
-    values.into_iter().filter(is_plain).map(CompletionCandidate::new).collect()
+    let is_plain = |value: &str| value.chars().all(|c| c.is_alphanumeric() || "._-/@+:=,".contains(c));
+    let is_new = |value: &String| is_plain(value) && !line.iter().rev().skip(1).any(|word| word == value.as_str());
+    values.into_iter().filter(is_new).map(CompletionCandidate::new).collect()
 }
 
 /// Whether a word is a text though it begins with a dash, as an item of a list does. Other words that do are options.

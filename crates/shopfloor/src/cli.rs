@@ -120,6 +120,25 @@ fn names(env: &Env) -> Result<Vec<String>> {
     Ok(rows.map(|row| row.worker.unwrap_or(row.name)).collect())
 }
 
+/// What an agent can be waited for to be, as the help of `worker-ctl wait` tells.
+const STATES: &str =
+    "idle working needs_review rejected rebasing error offline queued busy asks rests fresh limited you";
+
+/// What can stand behind a verb.
+fn words(env: &Env) -> Result<Vec<String>> {
+    let line: Vec<&str> = env.args.iter().filter_map(|word| word.to_str()).collect();
+    match &line[..] {
+        [.., "--for", _] => Ok(STATES.split(' ').map(str::to_owned).collect()),
+        [.., "--land", _] => Ok(["squash", "commits"].map(str::to_owned).into()),
+        [.., "--agent", _] => args::agent_programs(env),
+        [.., word] if word.starts_with('-') => {
+            let options = line.iter().find_map(|verb| worker_commands::options(verb));
+            Ok(options.into_iter().flatten().map(str::to_owned).collect())
+        }
+        _ => names(env),
+    }
+}
+
 /// Options whose value may begin with a dash.
 const TEXTS: [&str; 4] = ["--message", "--title", "--task", "--prompt"];
 
@@ -167,12 +186,13 @@ impl CommandLine for Cli {
 
     fn completed() -> &'static [CompletedArgument] {
         const VERBS: &[&str] = &[
-            "attach", "send", "answer", "peek", "wait", "review", "back", "land", "stop", "resume", "start", "request",
+            "adopt", "attach", "send", "answer", "peek", "wait", "review", "back", "land", "stop", "resume", "start",
+            "request",
         ];
         &[
             (&["go"], "name", names),
             (&["rm"], "names", names),
-            (VERBS, "words", names),
+            (VERBS, "words", words),
             (&["new"], "agent", args::agent_programs),
         ]
     }

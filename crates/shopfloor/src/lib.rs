@@ -38,7 +38,7 @@ pub fn main() -> std::process::ExitCode {
 
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
-    let verb = |name, command, whom, options| Verb { name, command, whom, options, adopts: Adopts::None };
+    let verb = |name, command, whom| Verb { name, command, whom, adopts: Adopts::None };
     let common = &cli.common;
     let command = match cli.command {
         Some(command) => command,
@@ -51,34 +51,30 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     match command {
         Command::Adopt(args) => worker_commands::adopt(ui, env, common, args.words),
         Command::Attach(args) => {
-            worker_commands::run(ui, env, common, verb("attach", "attach", Whom::One, ""), &args.words)
+            worker_commands::run(ui, env, common, verb("attach", "attach", Whom::One), &args.words)
         }
         Command::Send(args) => worker_commands::send(ui, env, common, &args.words),
         Command::Answer(args) => {
-            worker_commands::run(ui, env, common, verb("answer", "answer", Whom::One, "--force"), &args.words)
+            worker_commands::run(ui, env, common, verb("answer", "answer", Whom::One), &args.words)
         }
-        Command::Peek(args) => {
-            worker_commands::run(ui, env, common, verb("peek", "peek", Whom::One, "--lines"), &args.words)
-        }
+        Command::Peek(args) => worker_commands::run(ui, env, common, verb("peek", "peek", Whom::One), &args.words),
         Command::Wait(args) => {
-            let wait = verb("wait", "wait", Whom::Several, "--all --any --for --timeout");
+            let wait = verb("wait", "wait", Whom::Several);
             worker_commands::run(ui, env, common, wait, &args.words)
         }
         Command::Review(args) => worker_commands::review(ui, env, common, args.words),
         Command::Back(args) => worker_commands::back(ui, env, common, &args.words),
         Command::Land(args) => {
-            let land = verb("land", "accept", Whom::Perhaps, "--message --land --force --no-check --push");
+            let land = verb("land", "accept", Whom::Perhaps);
             worker_commands::run(ui, env, common, Verb { adopts: Adopts::AsMade, ..land }, &args.words)
         }
         Command::Request(args) => {
-            let request = verb("request", "request", Whom::One, "--draft --title");
+            let request = verb("request", "request", Whom::One);
             worker_commands::run(ui, env, common, Verb { adopts: Adopts::Own, ..request }, &args.words)
         }
-        Command::Stop(args) => {
-            worker_commands::run(ui, env, common, verb("stop", "down", Whom::Several, "--force"), &args.words)
-        }
+        Command::Stop(args) => worker_commands::run(ui, env, common, verb("stop", "down", Whom::Several), &args.words),
         Command::Resume(args) => {
-            let resume = verb("resume", "resume", Whom::Several, "--all --force");
+            let resume = verb("resume", "resume", Whom::Several);
             worker_commands::run(ui, env, common, Verb { adopts: Adopts::Own, ..resume }, &args.words)
         }
         Command::Start(args) => worker_commands::start(ui, env, common, &args.words),

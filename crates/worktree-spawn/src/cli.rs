@@ -13,6 +13,8 @@ use crate::commands::{
     worker,
 };
 use crate::facts::{agents, repository};
+use crate::identity::AgentKind;
+use crate::plan::removal::require_spawned;
 
 /// Spawn isolated worktrees that know their parents, and pass messages that arrive
 ///
@@ -95,9 +97,16 @@ fn ids(env: &Env) -> Result<Vec<String>> {
     Ok(all.into_iter().map(|known| known.agent.id).collect())
 }
 
+/// The ids of those that `remove` may remove.
+fn removable(env: &Env) -> Result<Vec<String>> {
+    let all = agents::all(&repository::find(env)?)?.into_iter();
+    let spawned = all.filter(|known| known.agent.kind != AgentKind::Root && require_spawned(known).is_ok());
+    Ok(spawned.map(|known| known.agent.id).collect())
+}
+
 impl CommandLine for Cli {
     fn completed() -> &'static [CompletedArgument] {
-        &[(&[], "id", ids), (&[], "ids", ids), (&[], "under", ids), (&[], "agent", args::agent_programs)]
+        &[(&[], "id", ids), (&["remove"], "ids", removable), (&[], "under", ids), (&[], "agent", args::agent_programs)]
     }
 
     fn slips() -> &'static [(&'static [&'static str], &'static str)] {

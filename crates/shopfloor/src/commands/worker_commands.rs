@@ -35,10 +35,31 @@ pub struct Verb {
     pub name: &'static str,
     pub command: &'static str,
     pub whom: Whom,
-    /// The options that it takes, besides those of all commands and `--yes`.
-    pub options: &'static str,
     /// Which worktrees without a worker become one unasked.
     pub adopts: Adopts,
+}
+
+/// The options that each verb takes, besides those of all commands and `--yes`.
+const OPTIONS: [(&str, &str); 13] = [
+    ("adopt", "--target --land --agent --model --ask --yolo"),
+    ("attach", ""),
+    ("start", "--task --task-file --prompt --prompt-file --worker --force --resume"),
+    ("send", "--force"),
+    ("answer", "--force"),
+    ("peek", "--lines"),
+    ("wait", "--all --any --for --timeout"),
+    ("review", "--interface --pin --no-pin"),
+    ("back", "--force --from-request --all-authors --edit --comments"),
+    ("land", "--message --land --force --no-check --push"),
+    ("request", "--draft --title"),
+    ("stop", "--force"),
+    ("resume", "--all --force"),
+];
+
+/// The options of the verb of this name.
+pub fn options(name: &str) -> Option<impl Iterator<Item = &'static str>> {
+    let (_, options) = OPTIONS.iter().find(|(verb, _)| *verb == name)?;
+    Some(options.split_whitespace().chain(["--yes"]))
 }
 
 /// Which worktrees without a worker a verb makes one of unasked.
@@ -144,9 +165,9 @@ fn is_option(word: &str) -> bool {
 }
 
 /// Refuses an option that the verb does not take, also in the place of a text. After `--` all is text.
-pub fn refuse_unknown(Verb { name, command, options, .. }: Verb, words: &[String]) -> Result<()> {
+pub fn refuse_unknown(Verb { name, command, .. }: Verb, words: &[String]) -> Result<()> {
     let has_text = ["message", "reject"].contains(&command);
-    let known: Vec<&str> = options.split(' ').chain(["--yes"]).collect();
+    let known: Vec<&str> = options(name).into_iter().flatten().collect();
     let is_looked_at = |word: &str| word.starts_with("--") || has_text && is_option(word);
     let is_unknown =
         |word: &&String| is_looked_at(word) && !known.contains(&word.split('=').next().unwrap_or_default());
@@ -234,11 +255,10 @@ pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
 
 /// `adopt`: makes an agent of a worktree, which may be named as the table names it.
 pub fn adopt(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Result<Exit> {
-    let options = "--target --land --agent --model --ask --yolo";
-    let verb = Verb { name: "adopt", command: "add", whom: Whom::One, options, adopts: Adopts::None };
+    let verb = Verb { name: "adopt", command: "add", whom: Whom::One, adopts: Adopts::None };
     refuse_unknown(verb, &words)?;
     // Each of these has a value, which may be the next word.
-    let is_value = |at: usize| at > 0 && options.split(' ').take(4).any(|option| option == words[at - 1]);
+    let is_value = |at: usize| at > 0 && ["--target", "--land", "--agent", "--model"].contains(&words[at - 1].as_str());
     let at = (0..words.len()).find(|at| !words[*at].starts_with('-') && !is_value(*at)).ok_or_else(|| {
         Failure::usage("the worktree is missing").hint("name its directory: `shopfloor adopt ../app-fix`")
     })?;
@@ -269,8 +289,7 @@ fn program(env: &Env, row: Option<&Row>) -> Result<Option<String>> {
 
 /// `start`: gives an agent a task, and starts its program first where it does not run.
 pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
-    let options = "--task --task-file --prompt --prompt-file --worker --force --resume";
-    let verb = Verb { name: "start", command: "start", whom: Whom::Perhaps, options, adopts: Adopts::Own };
+    let verb = Verb { name: "start", command: "start", whom: Whom::Perhaps, adopts: Adopts::Own };
     let mut words = names_first(words);
     if let Some(more) = words.iter().take_while(|word| !is_option(word)).nth(2) {
         return Err(Failure::usage(format!("unexpected argument '{}' found", printable(more)))
@@ -310,8 +329,7 @@ pub fn review(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Re
     let is_seen = env.stdout_is_terminal || words.iter().any(|word| word == "--pin" || word == "--yes");
     words.retain(|word| word != "--pin");
     words.extend((!is_seen).then(|| "--no-pin".to_owned()));
-    let options = "--interface --no-pin";
-    let verb = Verb { name: "review", command: "review", whom: Whom::Perhaps, options, adopts: Adopts::None };
+    let verb = Verb { name: "review", command: "review", whom: Whom::Perhaps, adopts: Adopts::None };
     let exit = run(ui, env, common, verb, &words)?;
     if !is_seen && exit.code() == 0 {
         ui.note("this is no terminal, so it does not count as a review; with `--pin` it does");
@@ -321,7 +339,7 @@ pub fn review(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Re
 
 /// `send`: a message to an agent. An agent may talk to its parent and to its children, and says who it is.
 pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
-    let verb = Verb { name: "send", command: "message", whom: Whom::One, options: "--force", adopts: Adopts::None };
+    let verb = Verb { name: "send", command: "message", whom: Whom::One, adopts: Adopts::None };
     let Some(own) = env.var("SHOPFLOOR_AGENT_ID").and_then(|id| id.to_str()) else {
         return run(ui, env, common, verb, words);
     };
@@ -360,8 +378,7 @@ fn parted(words: impl Iterator<Item = String>) -> (Vec<String>, Vec<String>) {
 
 /// `back`: sends reviewed work back. A name alone is no text.
 pub fn back(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
-    const OPTIONS: &str = "--force --from-request --all-authors --edit --comments";
-    let verb = Verb { name: "back", command: "reject", whom: Whom::One, options: OPTIONS, adopts: Adopts::None };
+    let verb = Verb { name: "back", command: "reject", whom: Whom::One, adopts: Adopts::None };
     refuse_unknown(verb, words)?;
     // The file of comments is the word behind.
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());

@@ -93,6 +93,18 @@ fn names_come_without_options_and_values_are_offered() {
     assert_eq!(offered(&app, &["shopfloor", "go", ""]), ["adam", "feat", "other"]);
     assert_eq!(offered(&app, &["shopfloor", "rm", ""]), ["adam", "feat", "other"]);
     assert_eq!(offered(&app, &["shopfloor", "send", ""]), ["adam", "feat", "other"]);
+    // A name that stands there is not offered again, nor what the command refuses.
+    assert_eq!(offered(&app, &["shopfloor", "rm", "adam", ""]), ["feat", "other"]);
+    app.git(&["worktree", "add", "-q", "../hand-made"]);
+    assert_eq!(offered(&app, &["worktree-spawn", "remove", "main.feat", ""]), ["main.other"]);
+    assert!(offered(&app, &["worktree-spawn", "path", ""]).iter().any(|word| word == "root"));
+    let verbs = offered(&app, &["shopfloor", ""]);
+    assert!(verbs.iter().any(|word| word == "status") && verbs.iter().all(|word| word != "ls"), "{verbs:?}");
+    let options = offered(&app, &["shopfloor", "land", "feat", "--"]);
+    assert!(["--no-check", "--json"].iter().all(|option| options.iter().any(|word| word == option)), "{options:?}");
+    assert_eq!(offered(&app, &["shopfloor", "land", "--land", ""]), ["commits", "squash"]);
+    let [here, there] = ["shopfloor", "worker-ctl"].map(|tool| offered(&app, &[tool, "wait", "--for", ""]));
+    assert_eq!(here, there);
     assert!(offered(&app, &["shopfloor", "go", "-"]).iter().any(|word| word == "--json"));
     assert!(offered(&app, &["worker-ctl", "wait", "adam", "--for", ""]).iter().any(|word| word == "needs_review"));
     for line in [["worker-ctl", "add", "x", "--agent", ""], ["shopfloor", "new", "x", "--agent", ""]] {
