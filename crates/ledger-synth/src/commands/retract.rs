@@ -91,8 +91,9 @@ fn find(env: &Env, ledger: &Ledger, events: &Events, folded: &HashSet<Digest>, n
             let archived = load_archive(ledger)?.files.into_iter().find(|file| is_named(&file.path));
             let archived = archived.map(|file| file.record.id).filter(|id| folded.contains(id));
             archived.ok_or_else(|| {
-                Failure::not_found(format!("there is no event `{named}`"))
-                    .hint("name its file, or its id in `current.md` or `ledger-synth explain KEY`")
+                Failure::not_found(format!("there is no event `{named}`")).hint(
+                    "name its file, or its id, which `ledger-synth explain KEY` prints last; KEY may be an id of the page",
+                )
             })
         }
         _ => {

@@ -28,6 +28,14 @@ fn retract_removes_an_event_that_is_not_folded_yet() {
     let good = app.ledger(&["explain", "now", "--json"]).exit(0).json_lines();
     app.ledger(&["retract", text(&good[0], "/event")]).exit(1).err_has("folded into a snapshot");
     app.ledger(&["retract", "ffffffff"]).exit(1).err_has("there is no event");
+    // A decision has an id of its own, which leads to the event.
+    app.ledger(&["add", "--decision", "lexer=by hand"]).succeeds();
+    let said = app.ledger(&["explain", "lexer", "--json"]).exit(0).json_lines();
+    let told = app.ledger(&["retract", text(&said[0], "/id")]).exit(1);
+    told.err_has("its id, which `ledger-synth explain KEY` prints last; KEY may be an id of the page");
+    let line = app.ledger(&["explain", text(&said[0], "/id")]).exit(0).stdout;
+    let event = line.trim_end().trim_end_matches(')').rsplit(' ').next().unwrap();
+    app.ledger(&["retract", event]).succeeds();
 }
 
 #[test]
