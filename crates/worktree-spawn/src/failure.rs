@@ -17,6 +17,7 @@ pub const IDENTITY: FailureKind = FailureKind::new("identity", Exit::No);
 pub const LIVE: FailureKind = FailureKind::new("live", Exit::No);
 pub const LOCKED: FailureKind = FailureKind::new("locked", Exit::No);
 pub const LOST: FailureKind = FailureKind::new("lost", Exit::No);
+pub const MAIN_CHECKOUT: FailureKind = FailureKind::new("main_checkout", Exit::No);
 pub const MOUNTED: FailureKind = FailureKind::new("mounted", Exit::No);
 pub const NESTED: FailureKind = FailureKind::new("nested", Exit::No);
 pub const NO_PARENT: FailureKind = FailureKind::new("no_parent", Exit::No);

@@ -80,7 +80,7 @@ pub fn refuse_main(known: &KnownAgent) -> Result<()> {
     if !known.worktree.is_main || known.agent.kind == AgentKind::Worker {
         return Ok(());
     }
-    Err(failure::UNMANAGED
+    Err(failure::MAIN_CHECKOUT
         .failure(format!("{} is the main checkout, which is never removed", known.agent.id))
         .hint("`worktree-spawn list` shows what can be removed"))
 }

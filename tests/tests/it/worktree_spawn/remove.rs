@@ -100,6 +100,8 @@ fn nested_worktrees_are_checked_first_and_removed_deepest_first() {
     c.write("work", "mine");
     for options in [&["remove", "root"][..], &["remove", "root", "--recursive"]] {
         app.spawn(options).exit(1).err_has("root is the main checkout, which is never removed");
+        let refused = app.spawn(&[options, &["--json"]].concat()).exit(1).any_err().json();
+        assert_eq!(text(&refused, "/error/kind"), "main_checkout");
     }
     app.spawn(&["remove", "a"]).exit(1).err_has("main.a.b at");
     app.spawn(&["remove", "a", "--recursive"]).exit(1).err_has("uncommitted changes");
