@@ -254,12 +254,12 @@ impl Git {
             .hint(main_checkout::way_out(cwd)));
         };
         if lines.len() > 5 {
-            return Err(Failure::new(
-                Exit::Bad,
-                "bad_path",
-                format!("the repository's path at {} contains a newline", cwd.display()),
-            )
-            .hint("move the repository to a path without a newline"));
+            let asked = cmd.args(["rev-parse", "--path-format=absolute", "--git-common-dir"]).capture()?.stdout;
+            let is_common = asked.strip_suffix(b"\n").is_some_and(|path| path.contains(&b'\n'));
+            let what = if is_common { "repository" } else { "worktree" };
+            let message = format!("the {what}'s path at {} contains a newline", cwd.display());
+            return Err(Failure::new(Exit::Bad, "bad_path", message)
+                .hint(format!("move the {what} to a path without a newline")));
         }
         let worktree = path(3).filter(|p| p.is_absolute());
         let branch =

@@ -142,6 +142,10 @@ fn a_repository_whose_path_has_a_line_end_is_refused_with_the_reason() {
     for args in [&["subtree", "x"][..], &["worker", "w"], &["list"]] {
         odd.spawn(args).exit(2).err_has("contains a newline").err_has("move the repository");
     }
+    let app = app(&w);
+    app.git(&["worktree", "add", "-q", "-b", "two", "../two\nlines"]);
+    let told = w.at(app.path.with_file_name("two\nlines")).apply(&["check"]).exit(2);
+    told.err_has("the worktree's path at").err_has("move the worktree to a path without a newline");
 }
 
 #[test]
