@@ -110,15 +110,15 @@ fn has_consent(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) 
 }
 
 fn approve(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable) -> Result<()> {
-    let dry_run = ui.is_dry();
+    let (dry_run, is_new) = (ui.is_dry(), file.status(env, repo)? != ApprovalStatus::Approved);
     if !dry_run {
         repo.remember(env)?;
         file.approve(env, repo)?;
     }
     if ui.is_json() {
-        let status = if dry_run { ApprovalStatus::Required } else { ApprovalStatus::Approved };
+        let status = if dry_run && is_new { ApprovalStatus::Required } else { ApprovalStatus::Approved };
         ui.json(&approvals::answer(file, status));
-    } else if !dry_run {
+    } else if !dry_run && is_new {
         ui.done(format!("approved {}", printable(&file.path.display().to_string())));
     }
     Ok(())

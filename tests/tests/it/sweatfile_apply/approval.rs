@@ -153,6 +153,7 @@ fn the_summary_shows_what_is_cleared() {
     app.write("sweatfile", "setup = []\n[env]\nA = \"\"\n[files.x]\nsource = \"\"\n");
     let out = app.apply(&["approve", "--yes"]).succeeds();
     out.err_has("drop     the inherited setup").err_has("unset    A").err_has("drop     .x");
+    assert_eq!(app.apply(&["approve", "--yes"]).exit(0).stdout, "");
     w.repo("eng/repos/none").apply(&["-v", "approve"]).exit(0).err_has("nothing to approve");
 }
 
