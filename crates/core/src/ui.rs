@@ -314,7 +314,11 @@ impl Ui {
             let error = failure.to_json().to_string();
             let error = if self.is_behind_front { in_front_words(&error) } else { error };
             let error: serde_json::Value = serde_json::from_str(&error).unwrap_or_else(|_| failure.to_json());
-            return self.json(&serde_json::json!({ "error": error }));
+            self.json(&serde_json::json!({ "error": error }));
+            // What stdout does not take is said on stderr.
+            if self.broken().as_ref().is_none_or(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+                return;
+            }
         }
         self.complain("error: ", AnsiColor::Red.on_default().bold(), failure);
     }

@@ -150,7 +150,9 @@ fn readers_that_go_away_cancel_nothing_and_a_full_disk_is_said() {
     w.area("setup = [\"seq 300000\"]\n");
     let out = app.apply(&["-q"]).succeeds();
     assert_eq!(out.stderr.lines().count(), 300_000, "all of a flood comes through");
-    app.sh("sweatfile-apply show > /dev/full").exit(4).err_has("cannot write the answer");
+    for json in ["", "--json"] {
+        app.sh(&format!("sweatfile-apply show {json} > /dev/full")).exit(4).err_has("cannot write the answer");
+    }
 }
 
 #[test]
