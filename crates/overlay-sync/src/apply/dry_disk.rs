@@ -33,9 +33,8 @@ impl<'a> DryDisk<'a> {
     pub fn open(overlay: &'a Overlay, workspaces: &[Workspace]) -> Result<DryDisk<'a>> {
         let disk = Disk::open(overlay, None)?;
         let mut all = disk.workspaces()?;
-        let new = workspaces.iter().filter(|workspace| all.iter().all(|known| known.id != workspace.id));
-        let new: Vec<Workspace> = new.cloned().collect();
-        all.extend(new);
+        all.retain(|known| workspaces.iter().all(|workspace| workspace.id != known.id));
+        all.extend(workspaces.iter().cloned());
         Ok(DryDisk {
             written: RefCell::default(),
             kept: RefCell::default(),

@@ -36,7 +36,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     }
     overlay.require()?;
     if ui.is_dry() {
-        let workspaces = args.workspaces.workspaces(ui, overlay)?;
+        let (workspaces, _) = meant(ui, overlay, args)?;
         return Ok(preview(ui, overlay, &workspaces)?.exit);
     }
     let is_whole = args.workspaces.paths.is_empty() && args.restore.is_empty();
@@ -69,21 +69,29 @@ fn sync_near(
     if is_whole && Fingerprint::load(overlay).is_same().unwrap_or(false) {
         return Ok(Default::default());
     }
-    let mut workspaces = args.workspaces.workspaces(ui, overlay)?;
+    let (mut workspaces, restored) = meant(ui, overlay, args)?;
     let mut disk = Disk::open(overlay, Some(lock))?;
-    let mut restored = Vec::new();
-    if !args.restore.is_empty() {
-        let paths = WorkspaceArgs { paths: args.restore.clone(), nul: false }.read(ui, &overlay.env)?;
-        restored = overlay.workspaces(&paths)?;
-        restore(&disk, &mut workspaces, restored.clone())?;
-    }
+    let is_restored = |workspace: &&Workspace| restored.iter().any(|restored| restored.id == workspace.id);
+    workspaces.iter().filter(is_restored).try_for_each(|workspace| disk.save(workspace))?;
     let _spinner = ui.spinner(&format!("syncing {} workspaces", workspaces.len()));
     Ok((disk.sync_workspaces(&mut workspaces)?, workspaces, restored))
 }
 
+/// The workspaces that are meant, and which of those are to be refilled.
+fn meant(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<(Vec<Workspace>, Vec<Workspace>)> {
+    let mut workspaces = args.workspaces.workspaces(ui, overlay)?;
+    let mut restored = Vec::new();
+    if !args.restore.is_empty() {
+        let paths = WorkspaceArgs { paths: args.restore.clone(), nul: false }.read(ui, &overlay.env)?;
+        restored = overlay.workspaces(&paths)?;
+        restore(&mut workspaces, restored.clone())?;
+    }
+    Ok((workspaces, restored))
+}
+
 /// Makes the sync fill the files that are gone from these workspaces. Files that are there keep their base, so that
 /// edits of them are still merged.
-fn restore(disk: &Disk<'_>, workspaces: &mut Vec<Workspace>, restored: Vec<Workspace>) -> Result<()> {
+fn restore(workspaces: &mut Vec<Workspace>, restored: Vec<Workspace>) -> Result<()> {
     let ids: Vec<_> = restored.iter().map(|workspace| workspace.id).collect();
     for restored in restored {
         if !workspaces.iter().any(|workspace| workspace.id == restored.id) {
@@ -98,7 +106,6 @@ fn restore(disk: &Disk<'_>, workspaces: &mut Vec<Workspace>, restored: Vec<Works
         let is_gone = |path: &RelPath| here.look(path).is_ok_and(|found| found == Found::Missing);
         workspace.files.retain(|path, _| !is_gone(path));
         workspace.deleted.retain(|path, _| !is_gone(path));
-        disk.save(workspace)?;
     }
     Ok(())
 }

@@ -45,7 +45,10 @@ fn sync_restore_fills_missing_files_and_keeps_edits() {
     s.sync(0).any_err();
     s.a.write(".env", "A=3\nB=2\n");
     s.a.sh("rm x.sh").exit(0);
-    s.app.overlay(&["sync", "--restore", s.a.path.to_str().unwrap()]).succeeds();
+    let restore = ["sync", "--restore", s.a.path.to_str().unwrap()];
+    s.app.overlay(&[&restore[..], &["-n"]].concat()).exit(0).out_has("would pull x.sh").out_has("would push .env");
+    assert!(!s.a.has("x.sh"));
+    s.app.overlay(&restore).succeeds();
     s.all_are(".env", "A=3\nB=2\n");
     s.all_are("x.sh", "date\n");
 }
