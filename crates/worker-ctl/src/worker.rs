@@ -366,6 +366,9 @@ impl Worker {
                 "it was sent back, and waits for a new commit; tell it more: `worker-ctl message {} TEXT`",
                 self.name
             ),
+            Task::Rebasing { .. } if !self.goes_on() => {
+                format!("let it go on with its conflicts: `worker-ctl resume {}`", self.name)
+            }
             Task::Rebasing { .. } => format!("it resolves conflicts; `worker-ctl wait {}` waits for it", self.name),
             Task::Idle => "it has nothing that has not landed; `worker-ctl status` shows who has".to_owned(),
             _ => "`worker-ctl status` shows who needs review".to_owned(),
@@ -390,6 +393,12 @@ impl Worker {
     /// Whether the worker has a task that it has not finished.
     pub fn has_open_task(&self) -> bool {
         matches!(self.task, Task::Working | Task::Rejected | Task::Rebasing { .. })
+    }
+
+    /// Whether its program is up, and does not wait to be told to go on.
+    pub fn goes_on(&self) -> bool {
+        let is_up = self.program.session == Session::Up && self.program.fault.is_none();
+        is_up && !self.notes.iter().any(Note::is_of_restart)
     }
 
     /// Sets timestamps in the future to now. They occur when the clock was set back.

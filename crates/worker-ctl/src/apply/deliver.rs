@@ -10,6 +10,7 @@ use crate::apply::sandbox;
 use crate::apply::session::{restart_with, resuming};
 use crate::apply::transition;
 use crate::context::Context;
+use crate::facts::conflicts::read_conflicts;
 use crate::failure;
 use crate::hook_report;
 use crate::layout;
@@ -19,7 +20,8 @@ use crate::plan::resume::{Resume, resume};
 use crate::poll;
 use crate::program_config::{AgentTable, Delivery, Paste};
 use crate::tmux::typing::{self, DeliveryVerdict};
-use crate::worker::{Task, Worker};
+use crate::work_repo::is_rebasing;
+use crate::worker::{Task, TaskBeforeRebase, Worker};
 use crate::worker_notes::Note;
 
 /// Records an input that sends a text to the worker, and sends the text. A new task goes to a program with a clear
@@ -164,15 +166,39 @@ pub fn go_on(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Option<Re
     let Some(what) = resume(&worker) else { return Ok(None) };
     let text = match what {
         Resume::Continue => CONTINUE.to_owned(),
-        Resume::Task => {
-            let task = task_text(ctx, &worker, worker.work.prompt.as_deref().unwrap_or_default());
-            let changes = worker.work.changes.as_deref().filter(|_| worker.task == Task::Rejected);
-            [Some(task.as_str()), changes].into_iter().flatten().collect::<Vec<_>>().join("\n\n")
-        }
+        Resume::Task => whole_task(ctx, &worker)?,
     };
     let input = Input::Resume { is_continued: what == Resume::Continue, force: is_forced };
     deliver(ctx, &worker, &input, &text)?;
     Ok(Some(what))
+}
+
+/// All that a worker was told of its task, for a program that knows nothing of it: the task, what to change, and the
+/// conflicts.
+pub fn whole_task(ctx: &Context<'_>, worker: &Worker) -> Result<String> {
+    let is_rejected = matches!(worker.task, Task::Rejected | Task::Rebasing { from: TaskBeforeRebase::Rejected, .. });
+    let task = task_text(ctx, worker, worker.work.prompt.as_deref().unwrap_or_default());
+    let changes = worker.work.changes.clone().filter(|_| is_rejected);
+    let texts = [Some(task), changes, conflicts_text(ctx, worker)?];
+    Ok(texts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
+}
+
+/// The text about the conflicts that a worker was asked to resolve, as they are now.
+fn conflicts_text(ctx: &Context<'_>, worker: &Worker) -> Result<Option<String>> {
+    if !matches!(worker.task, Task::Rebasing { .. }) {
+        return Ok(None);
+    }
+    let ctx = &ctx.of(worker)?;
+    let (branch, validate) = (&ctx.repo.branch, ctx.root.config.given("validate"));
+    if sandbox::of(ctx, worker)?.is_some() {
+        return Ok(Some(prompt::rebase(branch, validate, &worker.work.conflicted)));
+    }
+    let tree = worker.tree();
+    match is_rebasing(tree) {
+        true => Ok(Some(prompt::conflicts(branch, validate, &read_conflicts(&ctx.repo, tree)?))),
+        // The rebase has ended, and no patrol has seen that yet.
+        false => Ok(None),
+    }
 }
 
 /// The text of a task, as a program gets it.

@@ -20,6 +20,7 @@ use crate::facts::request::{Own, Remote};
 use crate::facts::work_summary::{commits, summary};
 use crate::failure;
 use crate::plan::accept::{Landing, refuse_unseen, require_review};
+use crate::plan::rebase::require_resolving;
 use crate::plan::request::require_one_place;
 use crate::requests::Requests;
 use crate::worker::{LandAs, Task, Worker};
@@ -80,6 +81,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     require_way(args, &worker)?;
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         // The worker was asked to resolve the conflicts earlier, when the default branch moved on.
+        require_resolving(&worker, &ctx.repo.branch)?;
         return Ok(print_answer(ctx, &worker, pre_sha, &Landed::Rebasing(worker.work.conflicted.clone())));
     }
     if let Some(new) = finished.get(&name).filter(|_| worker.task == Task::Idle) {

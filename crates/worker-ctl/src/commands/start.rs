@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::text::{printable, shell_word};
 
-use crate::apply::deliver::task_text;
+use crate::apply::deliver::{task_text, whole_task};
 use crate::apply::give_task::{bring_up_to_date, held_agents, room};
 use crate::commands;
 use crate::commands::queue::{NewTasks, enqueue};
@@ -123,8 +123,7 @@ fn resume(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Exit> {
     let (worker, _lock) = commands::locked(ctx, name)?;
     let input = Input::Resume { is_continued: false, force: args.force };
     permit(&worker, &input, ctx.now())?;
-    let text = || Ok(task_text(ctx, &worker, worker.work.prompt.as_deref().unwrap_or_default()));
-    commands::give(ctx, &worker, &input, format!("send {name} its task again"), text)
+    commands::give(ctx, &worker, &input, format!("send {name} its task again"), || whole_task(ctx, &worker))
 }
 
 fn read_prompt(ctx: &Context<'_>, args: &Args) -> Result<String> {

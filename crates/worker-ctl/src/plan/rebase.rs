@@ -53,10 +53,19 @@ pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
 pub fn require_task(worker: &Worker) -> Result<()> {
     match worker.task {
         Task::Working | Task::NeedsReview | Task::Rejected => Ok(()),
-        Task::Idle | Task::Rebasing { .. } => {
-            Err(wrong_state(worker).hint("`worker-ctl status` shows the state of each worker"))
-        }
+        Task::Rebasing { .. } => Err(wrong_state(worker).hint(worker.review_hint())),
+        Task::Idle => Err(wrong_state(worker).hint("`worker-ctl status` shows the state of each worker")),
     }
+}
+
+/// Exit 1 when the program of a worker that was asked to resolve conflicts does not work on them.
+pub fn require_resolving(worker: &Worker, branch: &str) -> Result<()> {
+    if worker.goes_on() {
+        return Ok(());
+    }
+    Err(failure::CONFLICT
+        .failure(format!("{} conflicts with {branch}, and its program does not work on that", worker.name))
+        .hint(worker.review_hint()))
 }
 
 fn decide(standing: &Standing, branch: &str) -> Result<Rebase> {

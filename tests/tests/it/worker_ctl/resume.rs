@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{by_hand, event, hook, program, prompts, table, tmux, tree, up, work};
+use crate::support::worker::{by_hand, event, hook, program, prompts, staff, table, tmux, tree, up, work};
 use crate::support::world::{World, text, wait_for};
 
 /// Ends the tmux server and all programs at once, as a reboot does. Nothing records that.
@@ -115,6 +115,36 @@ fn one_command_after_a_crash_makes_a_worker_go_on() {
     hook(&floor, "eve", &json!({ "hook_event_name": "PermissionRequest", "session_id": "s-1", "tool_name": "Bash" }));
     floor.ctl(&["resume", "eve"]).exit(1).any_out().err_has("it asks a question");
     assert_eq!(counts(), (3, 3));
+}
+
+#[test]
+fn a_program_that_was_started_anew_is_told_of_its_conflicts_as_well() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    by_hand(&floor, "adam", &[("README.md", "mine\n")]);
+    floor.app.commit("README.md", "theirs\n");
+    floor.ctl(&["accept", "adam"]).exit(1).any_err();
+    wait_for(|| floor.prompts().len() == 2);
+    let asked = floor.prompts()[1].clone();
+    floor.ctl(&["message", "adam", "EXIT 9"]).succeeds();
+    floor.until("adam", "error");
+    for command in ["accept", "rebase", "review"] {
+        floor.ctl(&[command, "adam"]).exit(1).err_has("`worker-ctl resume adam`");
+    }
+    floor.ctl(&["resume", "adam"]).exit(0).any_err().out_has("start adam");
+    wait_for(|| floor.prompts().len() == 4);
+    let whole = floor.prompts()[3].clone();
+    assert!(whole.starts_with("You are working in") && whole.ends_with(&format!("\n\nthink\n\n{asked}")), "{whole}");
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("was asked to resolve the conflicts").err_has("README.md");
+    floor.ctl(&["down"]).succeeds();
+    floor.up();
+    floor.ctl(&["rebase", "adam"]).exit(1).err_has("`worker-ctl resume adam`");
+    floor.ctl(&["start", "--resume", "adam"]).succeeds();
+    wait_for(|| floor.prompts().len() == 5);
+    assert_eq!(floor.prompts()[4], whole);
+    floor.ctl(&["rebase", "adam"]).exit(1).err_has("`worker-ctl wait adam`");
+    floor.ctl(&["message", "adam", "RESOLVE README.md both"]).succeeds();
+    floor.until("adam", "needs_review");
 }
 
 #[test]
