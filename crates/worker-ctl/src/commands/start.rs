@@ -1,5 +1,6 @@
 //! `start`: gives a task to an idle worker, or sends a worker its task again.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
@@ -17,6 +18,7 @@ use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::queue::{is_free, require_agent};
 use crate::plan::start::{permit, start};
+use crate::store::State;
 use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -83,38 +85,45 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::recover(ctx)?;
     commands::catch_up(ctx);
     let is_full = room(ctx, &ctx.state()?) == 0;
-    let (worker, _lock) = match args.worker.as_ref().or(args.named_worker.as_ref()) {
+    let plan = |worker: &Worker| planned(ctx, worker, &prompt, args.force);
+    let (worker, _lock, (standing, input)) = match args.worker.as_ref().or(args.named_worker.as_ref()) {
         Some(name) => {
             if is_full {
                 ctx.ui.note("more work at once than `max_working` lets the queue start");
             }
             let (worker, lock) = commands::locked(ctx, name)?;
             require_agent((name, &ctx.root.agent_name(&worker)), agent)?;
-            (worker, lock)
+            let found = plan(&worker)?;
+            (worker, lock, found)
         }
         None if is_full => {
             return Err(failure::WRONG_STATE
                 .failure("as many workers are at work as `max_working` allows")
                 .hint("name the worker, or let the task wait: `worker-ctl start --queue`"));
         }
-        None => pick(ctx, agent)?,
+        None => pick(ctx, agent, &plan)?,
     };
-    let tentative =
-        Input::Start { prompt: prompt.clone(), base: String::new(), is_shared: false, force: args.force, queued: None };
-    // Refuse a worker in another state before reading its worktree.
-    permit(&worker, &tentative, ctx.now())?;
-    if let Some(step) = setup_steps::running(ctx, &worker)?.filter(|_| !args.force) {
-        let what = format!("the set-up of {} still runs: `{}`", worker.name, printable(&step));
-        let hint = format!("wait for it: `sweatfile-apply -C {} wait`, or use `--force`", shell_word(worker.tree()));
-        return Err(failure::WRONG_STATE.failure(what).hint(hint));
-    }
     let ctx = &ctx.of(&worker)?;
-    let standing = Standing::read(ctx, &worker)?;
-    let input = start(&standing, &prompt, None, (args.force, ctx.now()))?;
     commands::give(ctx, &worker, &input, format!("give the task to {}", worker.name), || {
         bring_up_to_date(ctx, &standing)?;
         Ok(task_text(ctx, &worker, &prompt))
     })
+}
+
+/// Plans to give the task to a worker. Exit 1 if that cannot take it.
+fn planned(ctx: &Context<'_>, worker: &Worker, prompt: &str, force: bool) -> Result<(Standing, Input)> {
+    let tentative =
+        Input::Start { prompt: prompt.to_owned(), base: String::new(), is_shared: false, force, queued: None };
+    // Refuse a worker in another state before reading its worktree.
+    permit(worker, &tentative, ctx.now())?;
+    if let Some(step) = setup_steps::running(ctx, worker)?.filter(|_| !force) {
+        let what = format!("the set-up of {} still runs: `{}`", worker.name, printable(&step));
+        let hint = format!("wait for it: `sweatfile-apply -C {} wait`, or use `--force`", shell_word(worker.tree()));
+        return Err(failure::WRONG_STATE.failure(what).hint(hint));
+    }
+    let standing = Standing::read(&ctx.of(worker)?, worker)?;
+    let input = start(&standing, prompt, None, (force, ctx.now()))?;
+    Ok((standing, input))
 }
 
 /// Sends a worker its current task again. This happens only when a person asks for it.
@@ -135,8 +144,13 @@ fn read_prompt(ctx: &Context<'_>, args: &Args) -> Result<String> {
 }
 
 /// Picks and locks the worker in the pool that has been idle longest, one that runs `agent` if that is given. A worker that
-/// gets a task meanwhile is skipped.
-fn pick(ctx: &Context<'_>, agent: Option<&str>) -> Result<(Worker, WorkerLock)> {
+/// gets a task meanwhile is skipped, and so is one for which the `plan` refuses; if it refuses for all, the first refusal
+/// is the answer.
+fn pick(
+    ctx: &Context<'_>,
+    agent: Option<&str>,
+    plan: &dyn Fn(&Worker) -> Result<(Standing, Input)>,
+) -> Result<(Worker, WorkerLock, (Standing, Input))> {
     let state = ctx.state()?;
     let mut held = held_agents(ctx, &state);
     held.retain(|held| agent.is_none_or(|wanted| wanted == held));
@@ -150,18 +164,34 @@ fn pick(ctx: &Context<'_>, agent: Option<&str>) -> Result<(Worker, WorkerLock)> 
     let is_set_up = |worker: &&Worker| setup_steps::running(ctx, worker).is_ok_and(|step| step.is_none());
     let mut idle: Vec<&Worker> = state.workers.values().filter(is_idle).filter(is_set_up).collect();
     idle.sort_by_key(|worker| (worker.task_since_unix, worker.name.clone()));
+    let mut refused: Vec<(&str, Failure)> = Vec::new();
     // In the second pass wait for locks that are held: the holder may not have given the worker a task.
     for is_patient in [false, true] {
         for worker in &idle {
+            if refused.iter().any(|(name, _)| *name == worker.name) {
+                continue;
+            }
             let lock = if is_patient { Some(ctx.lock(&worker.name)?) } else { ctx.try_lock(&worker.name)? };
             let now = ctx.state()?.workers.get(&worker.name).cloned();
             if let (Some(lock), Some(now)) = (lock, now.filter(|now| is_idle(&now))) {
-                return Ok((now, lock));
+                match plan(&now) {
+                    Ok(found) => return Ok((now, lock, found)),
+                    Err(failure) => refused.push((worker.name.as_str(), failure)),
+                }
             }
         }
     }
+    if let Some((_, first)) = refused.into_iter().next() {
+        return Err(first);
+    }
+    Err(nobody_idle(ctx, agent, &state, &held))
+}
+
+/// The failure where no worker of the pool is idle.
+fn nobody_idle(ctx: &Context<'_>, agent: Option<&str>, state: &State, held: &BTreeSet<String>) -> Failure {
     // A worker without a session can have no task.
     let is_waiting = |worker: &&Worker| worker.status() == "offline" && worker.task == Task::Idle;
+    let suits = |worker: &&Worker| agent.is_none_or(|wanted| wanted == ctx.root.agent_name(worker));
     let able = || state.workers.values().filter(suits);
     let offline: Vec<&str> = able().filter(is_waiting).map(|worker| worker.name.as_str()).collect();
     let hint = match offline[..] {
@@ -178,5 +208,5 @@ fn pick(ctx: &Context<'_>, agent: Option<&str>) -> Result<(Worker, WorkerLock)> 
     };
     let whose = agent.map(|agent| format!(" of {agent}")).unwrap_or_default();
     let may = if held.is_empty() { "" } else { " that may get a task" };
-    Err(failure::WRONG_STATE.failure(format!("no worker{whose}{may} is idle")).hint(hint))
+    failure::WRONG_STATE.failure(format!("no worker{whose}{may} is idle")).hint(hint)
 }

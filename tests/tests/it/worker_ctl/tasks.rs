@@ -9,6 +9,19 @@ use crate::support::worker::{agent, head, staff, table, tree, up, work};
 use crate::support::world::{World, text, wait_for, which};
 
 #[test]
+fn a_task_for_nobody_in_particular_passes_over_a_worktree_with_changes() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    tree(&floor, "adam").write("README.md", "changed\n");
+    floor.ctl(&["-n", "start", "--task", "x"]).exit(0).any_err().out_has("give the task to eve");
+    floor.ctl(&["start", "--task", "COMMIT 1.txt 1 Work 1"]).exit(0).any_err().out_has("eve");
+    floor.until("eve", "needs_review");
+    floor.ctl(&["accept", "eve"]).succeeds().any_err();
+    tree(&floor, "eve").write("README.md", "changed\n");
+    floor.ctl(&["start", "--task", "x"]).exit(1).err_has("adam has uncommitted changes");
+}
+
+#[test]
 fn a_task_runs_from_start_to_acceptance() {
     let w = World::new();
     let floor = Floor::new(&w);
