@@ -9,13 +9,15 @@ use crate::context::Context;
 use crate::layout;
 use crate::root::WorkerRoot;
 use crate::session_file::UsageLimit;
-use crate::worker::{Activity, Task, Worker};
+use crate::up_lock;
+use crate::worker::{Activity, Program, Session, Task, Worker};
 use crate::worker_notes::Note;
 
 /// What a worker needs a person for, by its record.
 pub fn need(worker: &Worker) -> Option<Need> {
     match worker.activity() {
-        Activity::Asks => Some(Need::Asks),
+        // A question goes with its program.
+        Activity::Asks if worker.program.pane_id.is_some() => Some(Need::Asks),
         _ if worker.program.fault.is_some() => Some(Need::Fault),
         _ if worker.notes.iter().any(|note| matches!(note, Note::ImportRefused(_))) => Some(Need::Fault),
         // A review needs no session.
@@ -29,7 +31,7 @@ pub fn need(worker: &Worker) -> Option<Need> {
             Some(Need::Resume)
         }
         Activity::Rests => Some(Need::Rests),
-        Activity::Busy | Activity::Unknown | Activity::Limited => None,
+        Activity::Asks | Activity::Busy | Activity::Unknown | Activity::Limited => None,
     }
 }
 
@@ -46,6 +48,10 @@ pub fn need_by_files(root: &WorkerRoot, now: i64, worker: &Worker) -> Option<Nee
     if let Some(need) = need(worker) {
         return Some(need);
     }
+    // After a reboot nothing goes on by itself.
+    if is_cut_off(worker) && !up_lock::is_running(&root.path).unwrap_or(false) {
+        return Some(Need::Resume);
+    }
     if let Some(limit) = &worker.program.limit {
         // A while later than anybody goes on by himself.
         let is_late = ends(root, worker, limit).is_none_or(|end| now > end + LATE);
@@ -54,6 +60,13 @@ pub fn need_by_files(root: &WorkerRoot, now: i64, worker: &Worker) -> Option<Nee
     let after = root.config.settings.duration("silent_after", Unit::Seconds).as_secs();
     let is_long = |silent: i64| after > 0 && silent >= i64::try_from(after).unwrap_or(i64::MAX);
     silent_for(root, now, worker).is_some_and(is_long).then_some(Need::Silent)
+}
+
+/// Whether a worker has a task, and its session is gone, though no person has ended it and nobody starts it now.
+fn is_cut_off(worker: &Worker) -> bool {
+    let Program { session, pane_id, is_stopped, .. } = &worker.program;
+    let is_gone = worker.status() == "offline" && *session == Session::Down && pane_id.is_none();
+    is_gone && !is_stopped && worker.has_open_task() && worker.pending_send.is_none()
 }
 
 /// How many seconds after its time a limited program counts as one that nobody lets go on.

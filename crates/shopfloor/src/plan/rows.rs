@@ -165,9 +165,6 @@ fn worker_row(record: &Value) -> Row {
     // A commit that nobody has looked at yet: `review` does.
     let has_more = record["task"] == "working" && record["ahead"].as_u64().is_some_and(|ahead| ahead > 0);
     let need = if need == Some(Need::Rests) && has_more { Some(Need::Review) } else { need };
-    // After a reboot nothing goes on by itself.
-    let is_cut_off = record["seen"] == false && record["task"] != "idle";
-    let need = need.or(is_cut_off.then_some(Need::Resume));
     let since = text(record, "since_at").and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let says = |key: &str| text(record, key).filter(|_| need != Some(Need::Review));
     let unreachable = text(record, "unreachable_since_at").map(|since| format!("unreachable since {since}"));
@@ -459,10 +456,10 @@ mod tests {
 
     #[test]
     fn an_agent_whose_terminal_is_gone_with_all_others_waits_to_be_resumed() {
-        let worker = |task: &str| json!({ "name": "eve", "id": "eve", "task": task, "alive": "down", "seen": false });
-        let shown = |task: &str| cells(&worker_row(&worker(task)), "/app")[1..3].to_vec();
-        assert_eq!(shown("working"), ["offline (not seen), task working", "you: resume"]);
-        assert_eq!(shown("idle"), ["offline (not seen), task idle", ""]);
+        let worker = |task: &str, needs: Option<&str>| json!({ "name": "eve", "id": "eve", "task": task, "needs": needs, "alive": "down", "seen": false });
+        let shown = |task: &str, needs: Option<&str>| cells(&worker_row(&worker(task, needs)), "/app")[1..3].to_vec();
+        assert_eq!(shown("working", Some("resume")), ["offline (not seen), task working", "you: resume"]);
+        assert_eq!(shown("idle", None), ["offline (not seen), task idle", ""]);
     }
 
     #[test]

@@ -444,6 +444,12 @@ pub fn not_started(state: &State) -> Vec<String> {
 /// ended without a fault. Returns the failures and the names.
 fn find_missing(ctx: &Context<'_>, is_first: bool) -> Result<(Vec<String>, Vec<String>)> {
     let failures = make_missing(ctx, None);
+    if is_first {
+        ctx.update(|state| {
+            state.workers.values_mut().for_each(|worker| worker.program.is_stopped = false);
+            Ok(())
+        })?;
+    }
     let state = ctx.state()?;
     let panes = ctx.tmux()?.panes()?;
     // Sessions that an earlier `up` left are adopted as they are, unless the program never got ready for input.
@@ -463,7 +469,7 @@ fn find_missing(ctx: &Context<'_>, is_first: bool) -> Result<(Vec<String>, Vec<S
         let pane = tmux::find(&panes, worker);
         let needs_start = pane.is_none_or(|pane| is_first && pane.end.is_some() || is_begun(worker, pane));
         let is_queued = worker.program.job_waits_for.is_some() && pane.is_some();
-        worker.program.fault.is_none() && needs_start && !is_queued && (is_first || !worker.program.is_stopped)
+        worker.program.fault.is_none() && needs_start && !is_queued && !worker.program.is_stopped
     };
     // Another process is starting a worker whose lock is held.
     let is_free = |worker: &&Worker| {

@@ -41,7 +41,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if are_all {
         up_lock::end(root, args.force)?;
         commands::recover(ctx)?;
+        // What cannot be noted keeps nothing from its end.
+        let noted = note_stopped(ctx, None);
         shutdown::end_all(ctx, args.force)?;
+        noted?;
     } else {
         commands::recover(ctx)?;
         end_these(ctx, &chosen, &names, args.force)?;
@@ -53,10 +56,15 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 /// Ends the sessions of these workers. An `up` that keeps running leaves them down until somebody starts them.
 fn end_these(ctx: &Context<'_>, chosen: &[Worker], names: &[String], is_forced: bool) -> Result<()> {
     let _locks = names.iter().map(|name| ctx.lock(name)).collect::<Result<Vec<_>>>()?;
-    ctx.update(|state| {
-        let chosen = state.workers.values_mut().filter(|worker| names.contains(&worker.name));
-        chosen.for_each(|worker| worker.program.is_stopped = true);
-        Ok(())
-    })?;
+    note_stopped(ctx, Some(names))?;
     session::end(ctx, chosen, is_forced)
+}
+
+/// Notes that a person has ended the sessions of these workers, or of all: then they wait for nobody.
+fn note_stopped(ctx: &Context<'_>, names: Option<&[String]>) -> Result<()> {
+    ctx.update(|state| {
+        let is_chosen = |worker: &&mut Worker| names.is_none_or(|names| names.contains(&worker.name));
+        state.workers.values_mut().filter(is_chosen).for_each(|worker| worker.program.is_stopped = true);
+        Ok(())
+    })
 }

@@ -38,6 +38,7 @@ use crate::requests::Requests;
 use crate::root::WorkerRoot;
 use crate::runner::{NONE, SANDBOX};
 use crate::store::{self, State};
+use crate::tmux::Tmux;
 use crate::up_lock;
 use crate::work_repo::WorkRepo;
 use crate::worker::{Activity, Adopted, Program, Session, Task, Worker};
@@ -85,24 +86,29 @@ struct SeenState {
 impl SeenState {
     fn read(ctx: &Context<'_>, said: &[(Host, LastSaid)]) -> Result<SeenState> {
         let (clashes, requests) = (last(&ctx.root.path), Requests::last(&ctx.root.path));
-        let (state, hosts) = (ctx.state()?, host_status::rows(said));
-        let mut seen = SeenState { state, unseen: HashSet::new(), clashes, requests, hosts };
-        let is_up =
-            |worker: &&mut Worker| worker.program.session == Session::Up || worker.program.job_waits_for.is_some();
-        let mut up = seen.state.workers.values_mut().filter(is_up).peekable();
-        if up.peek().is_some() && ctx.tmux().is_ok_and(|tmux| !tmux.is_running()) {
-            for worker in up {
-                worker.program.session = Session::Down;
-                worker.program.job_waits_for = None;
-                seen.unseen.insert(worker.name.clone());
-            }
-        }
-        Ok(seen)
+        let (mut state, hosts) = (ctx.state()?, host_status::rows(said));
+        let unseen = end_unseen(&mut state, || ctx.tmux());
+        Ok(SeenState { state, unseen, clashes, requests, hosts })
     }
 
     fn is_unseen(&self, worker: &Worker) -> bool {
         self.unseen.contains(&worker.name)
     }
+}
+
+/// Takes the sessions as gone whose tmux server does not answer, and returns whose they are.
+fn end_unseen(state: &mut State, tmux: impl FnOnce() -> Result<Tmux>) -> HashSet<String> {
+    let is_up = |worker: &&mut Worker| worker.program.session == Session::Up || worker.program.job_waits_for.is_some();
+    let mut up = state.workers.values_mut().filter(is_up).peekable();
+    if up.peek().is_none() || !tmux().is_ok_and(|tmux| !tmux.is_running()) {
+        return HashSet::new();
+    }
+    let end = |worker: &mut Worker| {
+        let Program { session, job_waits_for, pane_id, .. } = &mut worker.program;
+        (*session, *job_waits_for, *pane_id) = (Session::Down, None, None);
+        worker.name.clone()
+    };
+    up.map(end).collect()
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
@@ -136,7 +142,9 @@ pub fn line_for_bar(ui: &Ui, env: &Env, named: Option<&Path>) -> Result<Exit> {
     }
     let read = || -> Result<(WorkerRoot, State, bool)> {
         let root = WorkerRoot::find_listed(env, named)?;
-        let (state, is_up) = (store::load(&root.path)?, up_lock::is_running(&root.path)?);
+        let (mut state, is_up) = (store::load(&root.path)?, up_lock::is_running(&root.path)?);
+        let socket = state.tmux_socket.clone();
+        end_unseen(&mut state, || Tmux::find(env, &socket));
         Ok((root, state, is_up))
     };
     let (root, state, is_up) = read().map_err(|failure| {

@@ -174,6 +174,17 @@ fn programs_of_a_server_that_is_gone_are_not_said_to_work() {
     let adam = floor.status("adam");
     assert_eq!(["session", "status", "task"].map(|key| adam[key].as_str().unwrap()), ["down", "offline", "working"]);
     assert_eq!((&adam["seen"], &floor.status("eve")["seen"]), (&Value::Bool(false), &Value::Bool(true)));
+    // All lists name who needs a person, before and after the end is recorded.
+    assert_eq!(adam["needs"], "resume");
+    for _ in ["not seen", "recorded"] {
+        assert_eq!(floor.ctl(&["status", "--line"]).exit(0).stdout, "1 resume up stopped\n");
+        assert_eq!(floor.app.shopfloor(&["jump", "--name"]).exit(0).stdout, "adam\n");
+        floor.app.shopfloor(&["desk", "--print", "80x6"]).exit(0).out_has("1 need you");
+        assert_eq!(floor.ctl(&["wait", "--all", "--for", "you"]).exit(0).stdout, "adam resume\n");
+    }
+    assert_eq!((&floor.status("adam")["needs"], &floor.status("adam")["seen"]), (&"resume".into(), &true.into()));
+    floor.ctl(&["down"]).succeeds();
+    assert_eq!(floor.status("adam")["needs"], Value::Null);
 }
 
 #[test]
