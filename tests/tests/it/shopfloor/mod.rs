@@ -3,6 +3,7 @@
 mod daily;
 mod desk;
 mod first_day;
+mod names;
 mod reap;
 mod requests;
 mod setup;

@@ -1,0 +1,94 @@
+//! shopfloor: what an agent calls itself, or its worktree, is nobody else's name.
+
+use crate::support::floor::Floor;
+use crate::support::world::{World, which, write};
+
+/// An agent can write its record and those of others, so what it calls itself there names nobody.
+#[test]
+fn no_name_that_an_agent_takes_is_anothers() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.write(".gitignore", ".env\n");
+    app.git(&["add", "."]);
+    app.git(&["commit", "-qm", "ignore"]);
+    let spawned = |name: &str| {
+        let path = app.spawn(&["subtree", name, "--base-dir", "../wts"]).exit(0).any_err().stdout.trim_end().to_owned();
+        let at = w.at(path);
+        at.commit(name, &format!("work of {name}\n"));
+        at.write(".env", "mine\n");
+        app.run("worker-ctl", &["add", "--worktree", at.path.to_str().unwrap()]).succeeds().any_err();
+        at
+    };
+    let (adam, eve) = (spawned("adam"), spawned("eve"));
+    let floor = Floor::of(app, &w);
+    let app = &floor.app;
+    let pers = app.worktree("pers");
+    pers.commit("unfinished", "unfinished\n");
+    let state = |name: &str| app.path.join(format!(".git/worktrees/{name}/shopfloor/worktree-spawn/identity.json"));
+    let record = std::fs::read_to_string(state("eve")).unwrap();
+    let called = |id: &str| record.replace("\"id\":\"main.eve\"", &format!("\"id\":\"{id}\""));
+    // Eve is called adam; the name still means adam.
+    write(&state("eve"), &called("adam"));
+    app.shopfloor(&["review", "adam"]).exit(0).any_err().out_has("work of adam");
+    app.shopfloor(&["land", "adam"]).exit(0).any_out().any_err();
+    assert!(app.has("adam") && !app.has("eve"));
+    // A record of eve's leads to adam's worktree, and to the person's own.
+    write(&state("eve"), &called("main.zoe"));
+    for victim in [&adam, &pers] {
+        app.sh("rm -rf .git/worktrees/aaa && cp -r .git/worktrees/eve .git/worktrees/aaa").exit(0);
+        write(&app.path.join(".git/worktrees/aaa/gitdir"), &format!("{}/.git\n", victim.path.display()));
+        write(&state("aaa"), &called("eve"));
+        write(&state("pers"), &called("eve"));
+        app.shopfloor(&["review", "eve"]).any_status().any_out().any_err();
+        for verb in [&["land", "eve"][..], &["rm", "eve"], &["rm", "--force", "main.zoe"], &["resume", "zoe", "--yes"]]
+        {
+            app.shopfloor(verb).any_status().any_out().any_err();
+        }
+        assert!(!app.has("unfinished") && pers.has("unfinished") && adam.read(".env") == "mine\n");
+    }
+    let workers = floor.ctl(&["status", "--json"]).exit(0).json();
+    assert!(!workers.to_string().contains(pers.path.to_str().unwrap()));
+    drop(eve);
+}
+
+/// An agent chooses what is checked out in its worktree: a name for the worktree says nothing of that branch.
+#[test]
+fn what_lands_on_the_way_is_the_branch_that_the_worktree_was_made_with() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("f", "1\n");
+    app.git(&["branch", "release"]);
+    app.sh("git switch -qc wip && echo half > half && git add . && git commit -qm half && git switch -q main").exit(0);
+    let a = w.at(app.shopfloor(&["new", "a"]).exit(0).any_err().stdout.trim_end());
+    let pers = app.worktree("pers");
+    let tips =
+        || app.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main", "refs/heads/release"]);
+    let before = tips();
+    // A branch whose name ends in the agent's, and one that a person has not finished.
+    for (at, name, line) in [
+        (&a, "a", "git switch -qc release.a && echo 2 > f && git commit -qam fix"),
+        (&a, "a", "git symbolic-ref HEAD refs/heads/wip && git reset -q --hard"),
+        (&pers, "pers", "git symbolic-ref HEAD refs/heads/wip && git reset -q --hard"),
+        (
+            &pers,
+            "pers",
+            "git branch -q team/pers wip; git symbolic-ref HEAD refs/heads/team/pers && git reset -q --hard",
+        ),
+    ] {
+        at.sh(line).exit(0);
+        app.shopfloor(&["land", name]).exit(1).err_has("was not started here").err_has("shopfloor adopt");
+        assert_eq!(tips(), before, "{line}");
+        a.git(&["symbolic-ref", "HEAD", "refs/heads/main.a"]);
+    }
+    a.git(&["reset", "-q", "--hard"]);
+    // Nor does adoption guess a parent from a name.
+    a.git(&["switch", "-q", "release.a"]);
+    let asked = app.shopfloor(&["adopt", a.path.to_str().unwrap()]).exit(2);
+    asked.err_has("is called after release, where no worker works").err_has("--target release");
+    a.git(&["switch", "-q", "main.a"]);
+    a.commit("g", "1\n");
+    app.shopfloor(&["land", "a"]).exit(0).any_out().err_has("its work on main.a lands on main");
+    assert!(app.has("g"));
+}
