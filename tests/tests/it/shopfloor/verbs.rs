@@ -230,11 +230,9 @@ fn a_person_who_agrees_makes_an_agent_of_a_worktree_on_the_way() {
     app.shopfloor(&["wait", "feat"]).exit(0).out_has("feat needs_review");
     // With an agent's worktree its branch goes, and this one is the person's.
     for words in [&["rm", "fix"][..], &["rm", "fix", "--yes"]] {
-        app.shopfloor(words)
-            .exit(1)
-            .err_has("was not started here")
-            .err_has("`shopfloor adopt ")
-            .err_has("`git worktree remove ");
+        let refused = app.shopfloor(words).exit(1);
+        refused.err_has("was not started here").err_has("`shopfloor adopt ").err_has("`git worktree remove ");
+        assert!(!refused.stderr.contains("--yes"), "{refused}");
     }
     let fix = row(app, "fix");
     assert!(fix["worker"].is_null() && !app.git(&["branch", "--list", text(&fix, "/branch")]).is_empty());
