@@ -192,7 +192,8 @@ fn look_at(ui: &Ui, env: &Env, main: &Path, args: &Args, chosen: &[&Row]) -> Res
         Some(plain) => worker(ui, env, plain, false).map(drop).map_err(|failure| {
             // Here `--yes` makes no agent of it.
             let path = shell_word(Path::new(&plain.worktree));
-            let hint = format!("`git worktree remove {path}` removes it, or `shopfloor adopt {path}` makes an agent of it");
+            let hint =
+                format!("`git worktree remove {path}` removes it, or `shopfloor adopt {path}` makes an agent of it");
             Failure { hints: vec![hint], ..failure }
         }),
         None => Ok(()),
