@@ -343,6 +343,8 @@ impl Ui {
     }
 
     fn say(&self, word: &str, style: Style, text: &str) {
+        // Behind the front door that is who speaks already.
+        let text = text.strip_prefix("worker-ctl: ").filter(|_| self.is_behind_front).unwrap_or(text);
         let word = if self.options.color { format!("{style}{word}{style:#}") } else { word.to_owned() };
         self.narrate(&format!("{}: {word}{}\n", self.tool, printable(text)));
     }

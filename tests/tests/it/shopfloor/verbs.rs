@@ -113,6 +113,7 @@ fn every_row_takes_every_verb() {
         ] {
             for flags in [&["-n"][..], &["-n", "--json"]] {
                 let out = app.shopfloor(&[flags, words].concat()).exit(0).any_out().any_err();
+                assert!(!out.stderr.contains("shopfloor: shopfloor"), "{out}");
                 let is_json = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|value| value.is_object());
                 assert!(!flags.contains(&"--json") || out.stdout.lines().all(is_json), "{words:?}: {out}");
             }
