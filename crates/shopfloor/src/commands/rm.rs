@@ -15,7 +15,7 @@ use shopfloor_core::ui::Ui;
 use crate::commands::new::quietly;
 use crate::commands::shell_init::FUNCTION;
 use crate::commands::worker_commands::{here, require, worker};
-use crate::commands::{pass_on, show_would};
+use crate::commands::{pass_on, show_would, words_for};
 use crate::facts::overview;
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::ask;
@@ -140,6 +140,7 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         let words = words.chain(&force).chain(&["--"]).chain(names);
         pass_on(ui, there, common, tool, words.map(|word| (*word).to_owned()).collect())
     };
+    let first = |words: &[&str], worker: &str| on_the_way(ui, there, common, words, worker);
     let (mut agents, mut exit) = (Vec::new(), Exit::Done);
     for row in chosen {
         let done = match row.worker.as_deref() {
@@ -149,8 +150,8 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             }
             // worktree-spawn knows what lies inside of it, and asks whether somebody works there.
             Some(worker) if args.force => {
-                let forget = ["-q", "nuke", "--yes"];
-                let forgotten = if common.dry_run { Exit::Done } else { call("worker-ctl", &forget, &[worker])? };
+                let forget = ["nuke", "--yes", "--force"];
+                let forgotten = if common.dry_run { Exit::Done } else { first(&forget, worker)? };
                 if forgotten.code() == 0 { call("worktree-spawn", &spawned, &[&row.id])? } else { forgotten }
             }
             Some(worker) if common.dry_run && row.alive == "up" => {
@@ -159,14 +160,10 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
                 ended
             }
             Some(worker) => {
-                let ended = call("worker-ctl", &["-q", "down"], &[worker])?;
+                let ended = first(&["down"], worker)?;
                 let removed = if ended.code() == 0 { call("worktree-spawn", &spawned, &[&row.id])? } else { ended };
                 // Of a worker whose worktree is gone nothing is left to lose.
-                if removed.code() == 0 && !common.dry_run {
-                    call("worker-ctl", &["-q", "nuke", "--yes"], &[worker])?
-                } else {
-                    removed
-                }
+                if removed.code() == 0 && !common.dry_run { first(&["nuke", "--yes"], worker)? } else { removed }
             }
             None => {
                 agents.push(row.id.as_str());
@@ -182,6 +179,22 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         repository::worktree_base(&main).map(|base| fs::remove_empty_dir(&base));
     }
     Ok(if exit.code() == 0 { removed } else { exit })
+}
+
+/// Runs a command of worker-ctl that is no part of the answer, unless it fails or keeps work.
+fn on_the_way(ui: &Ui, env: &Env, common: &Common, words: &[&str], worker: &str) -> Result<Exit> {
+    let quiet = Common { quiet: true, ..common.clone() };
+    let words = words.iter().chain(&["--", worker]).map(|word| (*word).to_owned()).collect();
+    if !common.json {
+        return pass_on(ui, env, &quiet, "worker-ctl", words);
+    }
+    let done = quietly(ui, &repository::home(env)?, &words_for(&quiet, "worker-ctl", words))?;
+    // Where work is kept is said in any case.
+    let keeps = done.records.iter().any(|record| record["kept"].as_array().is_some_and(|kept| !kept.is_empty()));
+    if keeps || !done.status.success() {
+        ui.answer(done.text.as_bytes());
+    }
+    Ok(u8::try_from(done.status.code()).map_or(Exit::Failed, Exit::Command))
 }
 
 /// Refuses what would be lost, and a worktree that a person made: with an agent's its branch goes, too, and that one is theirs.

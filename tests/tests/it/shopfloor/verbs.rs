@@ -313,7 +313,8 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     assert_eq!(row(app, "late")["alive"], "up");
     app.shopfloor(&["start", "late", "think"]).exit(0).any_out();
     app.shopfloor(&["stop", "late"]).exit(0).any_out().any_err();
-    app.shopfloor(&["rm", "--force", "late"]).exit(0).any_out().any_err();
+    let gone = app.shopfloor(&["rm", "--force", "late", "--json"]).exit(0).any_err().json_lines();
+    assert!(gone.len() == 1 && gone[0]["removed"] == true, "{gone:?}");
     // A worktree is adopted by the name that the table has, too.
     app.shopfloor(&["adopt"]).exit(2).err_has("the worktree is missing");
     app.shopfloor(&["adopt", "feat", "--agent", "scripted"]).exit(0).any_err().out_has("/feat");
