@@ -36,8 +36,10 @@ pub enum Command {
     New(Box<new::Args>),
     /// Make an agent of a worktree that is there already: PATH
     ///
-    /// Options: --target BRANCH, --land squash|commits, --agent NAME, --model NAME, --ask, --yolo,
-    /// --yes.
+    /// --target BRANCH is where its work lands, and --land squash or commits says whether as one commit or as its own.
+    /// --agent NAME and --model NAME say what works there; --ask lets that ask before it does something, which is the
+    /// default, and --yolo lets it ask nobody. --yes accepts the settings of the worktree by which git runs something.
+    /// Exits with 1 if it is an agent's already, and with 3 if such settings wait for --yes.
     #[command(after_help = "Example:\n  shopfloor adopt ../app-fix")]
     Adopt(Words),
     #[command(visible_alias = "ls")]
@@ -69,26 +71,38 @@ pub enum Command {
     /// Print the screen of an agent's terminal: NAME [--lines N]
     #[command(after_help = "Example:\n  shopfloor peek feature-a")]
     Peek(Words),
-    /// Wait until an agent needs you, or is in a state: [NAME...] [--for STATE] [--timeout TIME]
+    /// Wait until an agent needs you, or is in a state: [NAME...] [--any] [--for STATE] [--timeout TIME]
+    ///
+    /// Without NAME it is about all agents. It waits for all of them, with --any for one. STATE is idle, working,
+    /// needs_review, rejected, rebasing, error, offline or queued; busy, asks, rests, fresh or limited, which its program
+    /// is; or `you`, the default: then one that needs you is enough. --timeout gives up after 90s, 30m or 2h; without it
+    /// that is after 300s, and for `you` never. Exits with 124 when the time is up, and with 1 if none can get there.
     #[command(after_help = "Example:\n  shopfloor wait feature-a && shopfloor review feature-a")]
     Wait(Words),
     /// Show an agent's work and, on a terminal, record that it was reviewed: [NAME] [--interface PROGRAM] [--pin]
     ///
-    /// With --pin it counts as reviewed without a terminal, too.
+    /// --interface shows the diff with git, difftastic or vscode. With --pin it counts as reviewed without a terminal, too.
+    /// Exits with 1 if nothing waits for review.
     #[command(alias = "diff", after_help = "Example:\n  shopfloor review feature-a")]
     Review(Words),
     /// Send reviewed work back with the changes you want: [NAME] TEXT, or NAME with --edit, --comments FILE or
     /// --from-request
     ///
     /// Without NAME it goes to the agent that was reviewed last. With --edit it is what you add to the diff in your editor, in
-    /// lines that begin with `#:`; with --comments, comments at lines, in a file of JSON. With --from-request [--all-authors]
-    /// [--yes] it is what reviewers of its request say in threads that are not resolved.
+    /// lines that begin with `#:`; with --comments, comments at lines, in a file of JSON. With --from-request it is what
+    /// reviewers of its request say in threads that are not resolved: those who may write to the repository, with
+    /// --all-authors others, too. --yes does not ask about that, and --force sends even if somebody types in the agent's
+    /// terminal, or its program asks a question. Exits with 1 if nothing was reviewed, and with 3 if nobody can be asked.
     #[command(alias = "reject", after_help = "Example:\n  shopfloor back feature-a 'Handle errors of the API call'")]
     Back(Words),
     /// Land an agent's work: [NAME] [--message TEXT] [--land squash|commits] [--force] [--no-check] [--push]
     /// [--yes]
     ///
-    /// Without NAME it is the work that was reviewed last. A worktree that is no agent's yet becomes one first.
+    /// Without NAME it is the work that was reviewed last. A worktree that is no agent's yet becomes one first. --message is
+    /// the message of the commit, and --land says whether the work of an adopted worktree lands as one commit or as its own.
+    /// --force lands work that has changed since its review or has conflict markers, --no-check work that the check has not
+    /// found good, and --yes work that nobody has reviewed. --push pushes the branch afterwards. Exits with 1 if the work
+    /// cannot land as it is, and with 3 if nobody has reviewed it and nobody can be asked.
     #[command(aliases = ["accept", "merge"], after_help = "Example:\n  shopfloor land feature-a")]
     Land(Words),
     /// Push an agent's work and make a request for it on the forge: NAME [--draft] [--title TEXT] [--yes]
@@ -99,9 +113,15 @@ pub enum Command {
     #[command(aliases = ["done", "remove"])]
     Rm(rm::Args),
     /// End agents' programs and keep their tasks: [NAME...] [--force]
+    ///
+    /// Without NAME those of all agents. --force kills programs at once, without waiting for them to end. Exits with 1 if
+    /// there is no such agent.
     #[command(alias = "down", after_help = "Example:\n  shopfloor stop feature-a")]
     Stop(Words),
     /// Make agents go on with their tasks after a stop, a crash or a reboot: [NAME...] [--force]
+    ///
+    /// Without NAME all agents. --force sends even if somebody types in the agent's terminal, or its program asks a
+    /// question. Exits with 1 if a program does not take input or cannot be told.
     #[command(alias = "up", after_help = "Example:\n  shopfloor resume")]
     Resume(Words),
     Setup(setup::Args),

@@ -66,7 +66,8 @@ pub enum Command {
     Root(root::RootCommand),
     /// Create a worker with a branch, a worktree and a record in the state
     ///
-    /// Exits with 1 if there is a worker, a branch or a directory of this name.
+    /// Exits with 1 if there is a worker, a branch or a directory of this name, and with 3 if settings of the worktree by which
+    /// git runs something wait for --yes.
     #[command(after_help = "Example:\n  worker-ctl add adam --role-prompt 'You write tests first.'")]
     Add(add::Args),
     /// Keep all sessions up and patrol until interrupted; with names, only start those sessions
@@ -173,7 +174,7 @@ pub enum Command {
     /// Land a worker's work on the source's default branch as one commit
     ///
     /// Exits with 1 if the work cannot land as it is. If it conflicts, that is also 1, and the worker is asked to resolve
-    /// the conflict.
+    /// the conflict. Exits with 3 if nobody has reviewed it and nobody can be asked.
     #[command(after_help = "Example:\n  worker-ctl accept adam")]
     Accept(accept::Args),
     /// Push a worker's work to your remote and make a request for it on the forge, by your own `gh` or `glab`
@@ -201,7 +202,7 @@ pub enum Command {
     Doctor(doctor::Args),
     /// Take a worker's task away and put its worktree on the default branch
     ///
-    /// Exits with 1 if work would be lost.
+    /// Exits with 1 if work would be lost, and with 3 if adopted worktrees would be cleaned and nobody can be asked.
     #[command(after_help = "Example:\n  worker-ctl reset adam")]
     Reset(reset::Args),
     /// Remove a worker with its session, worktree and branch

@@ -13,6 +13,8 @@ use super::workspace_args::WorkspaceArgs;
 use crate::facts::overlay::Overlay;
 
 /// Print the hashes of what a workspace and the overlay last had in common
+///
+/// Exits with 1 if the workspace is not attached.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  overlay-sync manifest | sha256sum --check")]
 pub struct Args {

@@ -19,6 +19,7 @@ use crate::sweatfile::{ParsedSweatfile, parse};
 /// Print a sweatfile of the newer format, with `[hooks]` and `[direnv]`, as one that counts here
 ///
 /// Changes nothing. What has no place here is printed as comments. Read what comes out before you put it in its place.
+/// Exits with 1 if the sweatfile has nothing of the newer format.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply convert > sweatfile.new && diff sweatfile sweatfile.new")]
 pub struct Args {

@@ -13,6 +13,8 @@ use crate::spool::{self, Spool};
 use crate::watch::{POLL, Signals, Watch};
 
 /// Print the events that wait, and leave them where they are
+///
+/// Exits with 1 if there is no such session.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  worktree-spawn events --all | jq -r '[.to, .type, .message] | @tsv'")]
 pub struct Args {

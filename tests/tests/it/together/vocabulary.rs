@@ -29,24 +29,38 @@ const OUTSIDE: [(&str, i32); 7] = [
     ("overlay-sync merge", 1),
 ];
 
+/// Commands that need a person's word exit with 3, so that their pages say so.
+const DECIDED: [&str; 6] =
+    ["shopfloor adopt", "shopfloor back", "shopfloor land", "worker-ctl accept", "worker-ctl add", "worker-ctl reset"];
+
 /// Commands that answer "no" with 1, so that their pages say so.
-const ANSWERING: [&str; 19] = [
+const ANSWERING: [&str; 29] = [
     "shopfloor setup",
     "shopfloor teardown",
     "shopfloor doctor",
     "shopfloor go",
+    "shopfloor adopt",
+    "shopfloor wait",
+    "shopfloor review",
+    "shopfloor back",
+    "shopfloor land",
+    "shopfloor stop",
+    "shopfloor resume",
     "sweatfile-apply check",
     "sweatfile-apply doctor",
+    "sweatfile-apply convert",
     "sweatfile-apply hook status",
     "overlay-sync sync",
     "overlay-sync check",
     "overlay-sync doctor",
+    "overlay-sync manifest",
     "overlay-sync merge",
     "ledger-synth check",
     "ledger-synth doctor",
     "ledger-synth explain",
     "ledger-synth retract",
     "worktree-spawn ack",
+    "worktree-spawn events",
     "worktree-spawn doctor",
     "worker-ctl wait",
     "worker-ctl doctor",
@@ -161,7 +175,11 @@ fn every_page_of_help_has_the_same_parts() {
             problems.check(tells, || format!("{name} does not say when it exits with 1"));
         }
     }
-    for name in ANSWERING {
+    for command in all.iter().filter(|command| DECIDED.contains(&command.name().as_str())) {
+        let text = command.help.split_whitespace().collect::<Vec<_>>().join(" ");
+        problems.check(text.contains("with 3 if"), || format!("{} does not say when it exits with 3", command.name()));
+    }
+    for name in ANSWERING.iter().chain(&DECIDED).copied() {
         problems.check(all.iter().any(|command| command.name() == name), || format!("there is no {name}"));
     }
 }
