@@ -64,8 +64,14 @@ pub const SETTINGS: &[Setting] = &[
         "Globs, separated by commas, of files that a workspace may bring into the overlay",
         SYNCING,
     ),
-    Setting::new("paths_max_bytes", "OVERLAY_SYNC_PATHS_MAX_BYTES", SettingType::Number, Trust::Open).or("1048576"),
-    Setting::new("paths_except", "OVERLAY_SYNC_PATHS_EXCEPT", SettingType::List, Trust::Open).or(NEVER_TAKEN),
+    Setting::new("paths_max_bytes", "OVERLAY_SYNC_PATHS_MAX_BYTES", SettingType::Number, Trust::Open)
+        .or("1048576")
+        .flag("BYTES", "Let a workspace bring in no larger file", SYNCING),
+    Setting::new("paths_except", "OVERLAY_SYNC_PATHS_EXCEPT", SettingType::List, Trust::Open).or(NEVER_TAKEN).flag(
+        "GLOBS",
+        "Globs, separated by commas, of files that a workspace does not bring in unless `--paths` spells them out",
+        SYNCING,
+    ),
     Setting::new("review", "OVERLAY_SYNC_REVIEW", SettingType::List, Trust::Approved).or(DEFAULT_REVIEW).flag(
         "KEYS",
         "Keys, separated by commas, below which additions wait for `accept`",

@@ -238,6 +238,10 @@ fn a_glob_takes_no_large_file_and_nothing_that_can_be_made_again() {
     }
     s.app.overlay(&["status"]).exit(0).out_has("too_large .data/big.sh").out_has("paths_max_bytes");
     s.app.overlay(&["check"]).exit(0);
+    for (flag, value) in [("--paths-max-bytes", "1001"), ("--paths-except", "*.sh")] {
+        let out = s.app.overlay(&["status", flag, value]).exit(0).any_err();
+        assert!(!out.stdout.contains("too_large"), "{out}");
+    }
     // A person may take it.
     s.a.overlay(&["add", ".data/big.sh"]).succeeds().any_err();
     s.sync(0).any_err();
