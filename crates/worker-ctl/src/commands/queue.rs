@@ -214,11 +214,17 @@ fn read_lines(ctx: &Context<'_>, file: &Path) -> Result<Vec<(String, QueuedTask)
         bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty())
     {
         let at = format!("{}:{}", file.display(), number + 1);
+        let refuse = |why: String| {
+            Failure::malformed(why).hint("write a task a line: {\"id\"?,\"prompt\",\"worker\"?,\"agent\"?,\"after\"?}")
+        };
+        // A list of the values would be read as well.
+        if !line.trim_ascii_start().starts_with(b"{") {
+            return Err(refuse(format!("{at}: a line that is no task")));
+        }
         let line: TaskLine = serde_json::from_slice(line).map_err(|e| {
             let why = e.to_string();
             let why = why.split(" at line ").next().unwrap_or_default();
-            Failure::malformed(format!("{at}:{}: {why}", e.column()))
-                .hint("write a task a line: {\"id\"?,\"prompt\",\"worker\"?,\"agent\"?,\"after\"?}")
+            refuse(format!("{at}:{}: {why}", e.column()))
         })?;
         let TaskLine { id, prompt, worker, agent, after } = line;
         let prompt = typing::cleaned(prompt.into_bytes())

@@ -129,6 +129,8 @@ fn what_cannot_be_queued_leaves_the_queue_as_it_is() {
     };
     refuse("{\"prompt\":\"a\"}\n\n{\"prompt\"\n", "tasks.jsonl:3:9: EOF");
     refuse("{\"prompt\":\"a\",\"promt\":\"b\"}", "tasks.jsonl:1:21: unknown field `promt`");
+    let list = "{\"prompt\":\"a\"}\n [\"arr\",\"do it\",null,null,null]\n";
+    refuse(list, "tasks.jsonl:2: a line that is no task");
     refuse("{\"prompt\":\" \"}", "tasks.jsonl:1: the text is empty");
     refuse("{\"prompt\":\"a\",\"worker\":\"eve\"}", "tasks.jsonl:1: there is no worker `eve`");
     refuse("{\"prompt\":\"a\",\"agent\":\"nobody\"}", "tasks.jsonl:1: no command is configured for the agent `nobody`");
