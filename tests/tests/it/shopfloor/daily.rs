@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::floor::Floor;
 use crate::support::sandbox::works;
 use crate::support::worker::tree;
-use crate::support::world::{Repo, TOOLS, World, needs, text, write};
+use crate::support::world::{Repo, TOOLS, World, needs, text, which, write};
 
 fn app(w: &World) -> Repo<'_> {
     let app = w.repo("app");
@@ -351,4 +351,24 @@ fn new_sets_up_its_worktrees_whoever_runs_gits_hooks() {
     // worktree-spawn makes what git would.
     let made = w.at(app.spawn(&["subtree", "z"]).exit(0).any_err().stdout.trim_end());
     assert!(!made.has(".sweatshop-env"));
+}
+
+#[test]
+fn what_an_agent_commits_after_its_landing_has_not_landed() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let a = w.at(app.shopfloor(&["new", "a"]).exit(0).any_err().stdout.trim_end());
+    let status = || app.shopfloor(&["status"]).any_status().any_err().stdout.clone();
+    for file in ["one", "two"] {
+        a.commit(file, "x\n");
+        let before = status();
+        assert!(before.contains("1 ahead") && !before.contains("merged"), "{before}");
+        let refused = app.shopfloor(&["rm", "a"]).exit(1);
+        refused.err_has("the work of a has not landed").err_has("`shopfloor land a`");
+        app.shopfloor(&["land", "a"]).exit(0).any_out().any_err();
+        assert!(app.has(file) && status().contains("merged"));
+    }
+    app.shopfloor(&["rm", "a"]).exit(0).any_out().any_err();
 }

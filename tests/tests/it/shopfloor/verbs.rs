@@ -323,26 +323,6 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
 }
 
 #[test]
-fn what_an_agent_commits_after_its_landing_has_not_landed() {
-    let w = World::new();
-    which("tmux");
-    let app = w.app();
-    app.commit("README.md", "app\n");
-    let a = w.at(app.shopfloor(&["new", "a"]).exit(0).any_err().stdout.trim_end());
-    let status = || app.shopfloor(&["status"]).any_status().any_err().stdout.clone();
-    for file in ["one", "two"] {
-        a.commit(file, "x\n");
-        let before = status();
-        assert!(before.contains("1 ahead") && !before.contains("merged"), "{before}");
-        let refused = app.shopfloor(&["rm", "a"]).exit(1);
-        refused.err_has("the work of a has not landed").err_has("`shopfloor land a`");
-        app.shopfloor(&["land", "a"]).exit(0).any_out().any_err();
-        assert!(app.has(file) && status().contains("merged"));
-    }
-    app.shopfloor(&["rm", "a"]).exit(0).any_out().any_err();
-}
-
-#[test]
 fn an_agent_goes_from_a_task_to_a_landed_change_in_three_commands() {
     let w = World::new();
     which("tmux");
