@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::plan::machine::Input;
 use crate::store;
 use crate::tmux::Tmux;
-use crate::worker::Worker;
+use crate::worker::{Session, Worker};
 
 /// Ends every session, and then the server, even if ending a session fails.
 pub fn end_all(ctx: &Context<'_>, is_forced: bool) -> Result<()> {
@@ -24,7 +24,13 @@ pub fn end_all(ctx: &Context<'_>, is_forced: bool) -> Result<()> {
         true => {
             // Without this the ends would be recorded once more, which is only in the way.
             let _ = tmux.ignore_deaths();
-            session::end(ctx, &workers, is_forced)
+            let is_up = |worker: &Worker| worker.program.session == Session::Up;
+            let is_recorded = || ctx.state().is_ok_and(|state| !state.workers.values().any(is_up));
+            match session::end(ctx, &workers, is_forced) {
+                // As on a full disk: they are ended all the same.
+                Err(why) if !is_recorded() => session::end_unknown(ctx, &tmux, is_forced).and(Err(not_recorded(why))),
+                ended => ended,
+            }
         }
         false => {
             let gone = |worker: &Worker| transition::record(ctx, &worker.name, &Input::SessionGone).map(drop);
@@ -33,6 +39,12 @@ pub fn end_all(ctx: &Context<'_>, is_forced: bool) -> Result<()> {
         }
     };
     ended.and(tmux.kill())
+}
+
+/// Tells what was done, and what was not.
+fn not_recorded(why: Failure) -> Failure {
+    let message = format!("all sessions were ended, but that is not recorded: {}", why.message);
+    Failure { message, ..why }.hint("mend what it says, then run `worker-ctl down` again, which records it")
 }
 
 /// Ends all sessions of the root's tmux server when the state cannot be read.

@@ -61,10 +61,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return print(ctx, &worker, &change(ctx, &worker, has)?);
     }
     let reviewed = require_review(&worker)?;
-    let commit = args.commit.clone().unwrap_or_else(|| reviewed.to_owned());
-    if !is_commit(&commit) {
-        return Err(Failure::usage(format!("`{}` is no commit", printable(&commit))).hint("give its whole name"));
-    }
+    let commit = match &args.commit {
+        Some(named) => require_commit(ctx, named)?,
+        None => reviewed.to_owned(),
+    };
     let lines = diff::lines(&commands::diff(ctx, &commit)?);
     let mut written = Comment { path, side, line, text: text.unwrap_or_default(), ..Comment::default() };
     let at = find(&lines, &written).ok_or_else(|| lacking(&worker, &written))?;
@@ -81,6 +81,15 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         Ok(())
     };
     print(ctx, &worker, &change(ctx, &worker, add)?)
+}
+
+/// The whole name of the commit that a person means. Exit 2 if there is none.
+fn require_commit(ctx: &Context<'_>, named: &str) -> Result<String> {
+    let found = if is_commit(named) { ctx.repo.commit(&ctx.repo.top, named)? } else { None };
+    found.ok_or_else(|| {
+        Failure::usage(format!("`{}` is no commit", printable(named)))
+            .hint("give the whole name of one that was reviewed, or leave `--commit` out")
+    })
 }
 
 /// Changes the kept comments, as they stand in the work that is reviewed. A dry run only shows how they would be.

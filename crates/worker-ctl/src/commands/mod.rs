@@ -197,10 +197,11 @@ pub fn read_text_file(ctx: &Context<'_>, file: &Path) -> Result<String> {
     if file.as_os_str() == "-" {
         return typing::cleaned(ctx.ui.input()?);
     }
-    let bytes = fs::read(&ctx.env.cwd.join(file))?;
-    typing::cleaned(bytes.ok_or_else(|| {
+    let bytes = fs::read(&ctx.env.cwd.join(file))?.ok_or_else(|| {
         Failure::malformed(format!("the file {} does not exist", file.display())).hint("name a file that exists")
-    })?)
+    })?;
+    typing::cleaned(bytes)
+        .map_err(|failure| Failure { message: format!("{}: {}", file.display(), failure.message), ..failure })
 }
 
 /// The status of a worker, in an answer about several.

@@ -37,14 +37,17 @@ impl DeliveryVerdict {
 /// The longest text that is passed as an argument.
 pub const MAX_ARGUMENT: usize = 100 << 10;
 
+/// What to do about bytes that are no text.
+const AS_TEXT: &str = "give it as a text in UTF-8";
+
 /// Turns bytes into a text that can be typed. Exit 2 unless they are UTF-8 without NUL, and not blank. Control
 /// characters other than line ends and tabs are removed: an escape sequence could end the paste, and the rest would act
 /// as keys.
 pub fn cleaned(bytes: Vec<u8>) -> Result<String> {
     if bytes.contains(&0) {
-        return Err(Failure::malformed("the text contains a NUL byte"));
+        return Err(Failure::malformed("the text contains a NUL byte").hint(AS_TEXT));
     }
-    let text = String::from_utf8(bytes).map_err(|_| Failure::malformed("the text is not UTF-8"))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::malformed("the text is not UTF-8").hint(AS_TEXT))?;
     let text = typable(&text);
     if text.trim().is_empty() {
         return Err(Failure::usage("the text is empty").hint("give a text with at least one visible character"));

@@ -110,6 +110,10 @@ fn comments_are_kept_until_they_are_sent_as_one_message() {
     wait_for(|| floor.prompts().last().is_some_and(|last| last.contains(sent)));
     assert!(!file.exists());
     amend(&floor, &at, "adam", "fn a() {}\n");
+    for named in ["deadbeef", "--all", ""] {
+        let named = format!("--commit={named}");
+        floor.ctl(&["comment", "adam", &named, "ä b.rs:1", "x"]).exit(2).err_has("is no commit").err_has("hint: ");
+    }
     // What git would take for an option.
     write(&file, "{\"commit\":\"--all\",\"comments\":[]}");
     floor.ctl(&["comment", "adam"]).exit(4).err_has("`--all` is no commit");

@@ -146,6 +146,13 @@ fn what_cannot_be_queued_leaves_the_queue_as_it_is() {
     refuse(circle, "this task waits for itself");
     refuse("{\"prompt\":\"a\",\"id\":\"x\",\"after\":\"x\"}", "tasks.jsonl:1: this task waits for itself");
     floor.ctl(&["start", "--queue", "nothing.md"]).exit(2).err_has("the file nothing.md does not exist");
+    floor.root.write("good.md", "do it\n");
+    for (bytes, said) in [(&b""[..], "empty"), (&b"a\0b"[..], "a NUL byte"), (&b"\xff"[..], "not UTF-8")] {
+        std::fs::write(floor.root.path.join("bad.md"), bytes).unwrap();
+        let refused = floor.ctl(&["start", "--queue", "good.md", "bad.md"]).exit(2);
+        refused.err_has("bad.md: the text ").err_has(said).err_has("hint: ");
+        floor.ctl(&["start", "--task-file", "bad.md"]).exit(2).err_has("bad.md: the text ");
+    }
     floor.ctl(&["start", "--queue"]).exit(2).err_has("the tasks are missing");
     assert_says(&floor, &["-n", "start", "--queue", "--task", "x"], "would queue t1\n");
     assert_eq!(ids(&floor), Vec::<String>::new());

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
 use crate::support::worker::{
-    agent, configure, kill_agent, marked, program, prompts, refused, send_message, table, tmux, up,
+    agent, configure, kill_agent, marked, program, prompts, refused, send_message, staff, table, tmux, up,
 };
 use crate::support::world::{World, mode, needs_root, skip, text, wait_for, which, write};
 
@@ -173,6 +173,22 @@ fn no_process_outlives_down() {
         assert_eq!(marked(&floor), Vec::<String>::new());
         assert_eq!(text(&floor.status("adam"), "/status"), "offline");
     }
+}
+
+#[test]
+fn down_ends_sessions_also_where_that_cannot_be_recorded() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let pid = floor.status("adam")["pane_pid"].to_string();
+    // In the way of each write, as a full disk.
+    let in_the_way = floor.root.path.join("state.json.next");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let down = floor.ctl(&["down"]).exit(4);
+    down.err_has("all sessions were ended, but that is not recorded").err_has("`worker-ctl down`");
+    wait_for(|| floor.root.sh(&format!("kill -0 {pid}")).any_status().any_out().any_err().status != Some(0));
+    std::fs::remove_dir(&in_the_way).unwrap();
+    floor.ctl(&["down"]).succeeds();
+    assert_eq!(text(&floor.status("adam"), "/status"), "offline");
 }
 
 #[test]
