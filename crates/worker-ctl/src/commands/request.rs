@@ -65,7 +65,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let (facts, plan, shown) = look()?;
     if ctx.is_dry {
         if ctx.ui.is_json() {
-            ctx.ui.json(&joined(answer(&facts, &plan, ""), json!({ "would": shown })));
+            let not_done = json!({ "pushed": false, "created": false, "would": shown });
+            ctx.ui.json(&joined(answer(&facts, &plan, ""), not_done));
         } else {
             ctx.ui.line("this would leave the machine:");
             shown.iter().for_each(|line| ctx.ui.line(format!("  {}", printable(line))));

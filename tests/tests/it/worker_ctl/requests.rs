@@ -51,6 +51,8 @@ fn nothing_leaves_before_a_person_has_seen_it() {
         .any_err();
     let dry = floor.ctl(&["request", "adam", "-n"]).exit(0).any_err().stdout.clone();
     assert!(dry.starts_with("this would leave the machine:\n") && dry.contains("make a request to o/r"), "{dry}");
+    let dry = floor.ctl(&["request", "adam", "-n", "--json"]).exit(0).any_err().json();
+    assert_eq!((&dry["pushed"], &dry["created"], &dry["dry_run"]), (&json!(false), &json!(false), &json!(true)));
     assert_eq!((pushed(&w, "feature/adam"), forge.requests().len()), (String::new(), 0));
 
     let made = floor.ctl(&["request", "adam", "--draft", "--yes", "--json"]).exit(0).any_err().json();
