@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::git::failed;
@@ -14,12 +15,18 @@ use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::plan::queue::count_working;
 use crate::plan::start::start;
+use crate::poll;
 use crate::store::State;
 use crate::task_queue::MOST_TRIES;
 use crate::worker::{Session, Task, Worker};
 
-/// Gives a worker the task of the queue with this id, unless it is gone or the worker is busy by now.
-pub fn take(ctx: &Context<'_>, name: &str, id: &str) -> Result<()> {
+/// How long a task waits for those before it that are being given to other workers, and how often to look.
+const TURN_LIMIT: Duration = Duration::from_secs(10);
+const TURN_POLL: Duration = Duration::from_millis(20);
+
+/// Gives a worker the task of the queue with this id, unless it is gone or the worker is busy by now. `is_given` tells
+/// which tasks are being given: those before this one leave the queue first, so that tasks begin in its order.
+pub fn take(ctx: &Context<'_>, name: &str, id: &str, is_given: &dyn Fn(&str) -> bool) -> Result<()> {
     let Some(_lock) = ctx.try_lock(name)? else { return Ok(()) };
     let state = ctx.state()?;
     let task = state.queue.waiting.iter().find(|task| task.id == id);
@@ -32,6 +39,11 @@ pub fn take(ctx: &Context<'_>, name: &str, id: &str) -> Result<()> {
     let standing = Standing::read(ctx, worker)?;
     let input = start(&standing, &task.prompt, Some(task), (false, ctx.now()))?;
     bring_up_to_date(ctx, &standing)?;
+    let is_next = |state: State| {
+        let mut before = state.queue.waiting.iter().map(|task| task.id.as_str()).take_while(|other| *other != id);
+        !before.any(is_given)
+    };
+    poll::holds(TURN_LIMIT, TURN_POLL, || ctx.check_ending().is_err() || ctx.state().is_ok_and(is_next));
     deliver(ctx, worker, &input, &task_text(ctx, worker, &task.prompt))?;
     ctx.ui.note(format!("{name} got the task {id} of the queue"));
     Ok(())

@@ -373,7 +373,11 @@ const ERRANDS: usize = 8;
 fn run_errand(ctx: &Context<'_>, name: &str, errand: &Errand, shared: &Shared) {
     let work = ctx.worker(name).ok().and_then(|worker| worker.work.commit_sha);
     let done = ctx.reload().and_then(|ctx| match errand {
-        Errand::Give(id) => give_task::take(&ctx, name, id).map(|()| true),
+        Errand::Give(id) => {
+            let is_it = |errand: &Errand, id: &str| matches!(errand, Errand::Give(given) if given == id);
+            let is_given = |id: &str| locked(&shared.errands).values().any(|errand| is_it(errand, id));
+            give_task::take(&ctx, name, id, &is_given).map(|()| true)
+        }
         Errand::PutBack(worker) => give_task::put_back(&ctx, worker).map(|()| true),
         Errand::Check => check::look_after(&ctx, name),
         Errand::GoOn(over) => {

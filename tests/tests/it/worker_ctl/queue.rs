@@ -171,6 +171,24 @@ fn what_cannot_be_queued_leaves_the_queue_as_it_is() {
 }
 
 #[test]
+fn tasks_that_are_given_at_the_same_time_begin_in_the_order_of_the_queue() {
+    let w = World::new();
+    let names = ["adam", "bea", "carl", "dora"];
+    let floor = staff(&w, &names);
+    queue(&floor, &names.map(|name| json!({ "id": format!("for-{name}"), "prompt": "think" })));
+    // The first of them is slow.
+    let slow = "case \"$PWD $*\" in *worktrees/adam*) i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done ;; esac";
+    w.program("git", &format!("{slow}\nexec '{}' \"$@\"", which("git").display()));
+    let _up = Staying::new(&floor, &["up"]);
+    wait_for(|| names.iter().all(|name| floor.status(name)["status"] == "working"));
+    let mut begun = floor.ctl(&["events", "--json"]).exit(0).json_lines();
+    begun.retain(|event| event["event"] == "start");
+    begun.sort_by_key(|event| event["revision"].as_u64());
+    let begun: Vec<&str> = begun.iter().map(|event| text(event, "/detail")).collect();
+    assert_eq!(begun, ["for-adam", "for-bea", "for-carl", "for-dora"]);
+}
+
+#[test]
 fn a_reset_puts_a_task_back_only_if_asked_and_not_for_ever() {
     let w = World::new();
     let floor = floor(&w);
