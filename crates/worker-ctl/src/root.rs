@@ -170,9 +170,17 @@ pub type Proof = std::result::Result<PathBuf, String>;
 
 /// The content of `owner.json`: the common directory of the repository that a root without a clone is for.
 #[derive(Serialize, Deserialize)]
-pub struct RootOwner {
-    pub v: u64,
-    pub common: PathBuf,
+struct RootOwner {
+    v: u64,
+    common: PathBuf,
+}
+
+/// Writes for which repository a root without a clone is.
+pub fn write_owner(root: &Path, common_dir: &Path) -> Result<()> {
+    let owner = RootOwner { v: 1, common: real(common_dir) };
+    let text =
+        serde_json::to_string(&owner).map_err(|e| Failure::failed("cannot write the root's owner").because(e))?;
+    fs::replace(&layout::owner(root), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
 }
 
 /// Whether `dir` is a root. A root's configuration runs commands, so the proof must be something that a cloned
@@ -315,6 +323,16 @@ pub fn list_root(env: &Env, root: &Path, common: Option<&Path>) -> Result<()> {
         all.remove(root);
         all.extend(common.map(|common| (root.to_path_buf(), common)));
     })
+}
+
+/// What leads a root to its source again, which has moved.
+pub fn follow_source(root: &Path) -> String {
+    let config = layout::config(root);
+    format!(
+        "if it has moved, set `source` in `[repo]` of {} to where it is, then run `worker-ctl root trust {}`",
+        config.display(),
+        shell_word(root)
+    )
 }
 
 /// The failure of a repository that has no root.

@@ -17,7 +17,7 @@ use shopfloor_core::proc::{Cmd, Output};
 
 use crate::failure;
 use crate::layout::{self, RootLock};
-use crate::root::WorkerRoot;
+use crate::root::{WorkerRoot, follow_source};
 use crate::worker::{Checkout, LandedTip, Worker};
 
 /// git in a repository that workers work in.
@@ -241,7 +241,7 @@ impl WorkRepo {
 
     /// The default branch's commit. Fetches only when the source has moved on, so an unchanged source is cheap.
     pub fn fetched(&self, source: &Path) -> Result<String> {
-        require_source(source)?;
+        require_source(&self.root, source)?;
         if self.is_own {
             return self.require_base();
         }
@@ -302,6 +302,7 @@ impl WorkRepo {
     }
 
     pub fn require_base(&self) -> Result<String> {
+        self.require_own()?;
         self.base_commit()?.ok_or_else(|| {
             let failure = Failure::failed(format!("the source has no branch {}", self.branch));
             match self.is_own {
@@ -315,9 +316,15 @@ impl WorkRepo {
         })
     }
 
+    /// Exit 4 when the person's own repository is missing.
+    fn require_own(&self) -> Result<()> {
+        if self.is_own { require_source(&self.root, &self.common) } else { Ok(()) }
+    }
+
     /// All worktrees that git can read, in one process. A worktree with a pipe or a link where git reads a file is left
     /// out: [`cmd`](Self::cmd) there says so.
     pub fn trees(&self) -> Result<ListedWorktrees> {
+        self.require_own()?;
         self.git.look_again()?;
         let listed = self.git.list_worktrees(&self.top)?;
         Ok(listed.into_iter().map(|listed| (listed.path.clone(), listed)).collect())
@@ -437,12 +444,12 @@ pub fn common_dir(source: &Path) -> PathBuf {
 /// The push URL of the clone: it leads nowhere, so that no agent can push.
 pub const PUSH_URL: &str = "/dev/null/worker-ctl-agents-do-not-push";
 
-/// Exit 4 when the source is missing.
-pub fn require_source(source: &Path) -> Result<()> {
+/// Exit 4 when the source of a root is missing.
+pub fn require_source(root: &Path, source: &Path) -> Result<()> {
     match source.is_dir() {
         true => Ok(()),
         false => Err(Failure::failed(format!("the source {} is missing", source.display()))
-            .hint("bring it back, or set `source` in `[repo]` of config.toml")),
+            .hint(format!("bring it back; {}", follow_source(root)))),
     }
 }
 

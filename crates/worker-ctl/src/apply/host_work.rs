@@ -266,7 +266,7 @@ fn push(ctx: &Context<'_>, host: &Host, words: &[&str]) -> Result<Output> {
 /// git from the source to the host's repository, by our ssh and without hooks.
 fn git_to(ctx: &Context<'_>, host: &Host, command: &[&str], words: &[&str]) -> Result<Output> {
     let source = ctx.source();
-    require_source(&source)?;
+    require_source(&ctx.root.path, &source)?;
     let git = ctx.clone.git.guarded_main(&common_dir(&source), &source)?;
     // Little memory, however large the packs are.
     let cmd = git.fetching(&source).args(["-c", "core.packedGitWindowSize=32m", "-c", "core.packedGitLimit=512m"]);

@@ -391,7 +391,7 @@ fn read_journal(root: &Path, worker: &str) -> Result<Option<Journal>> {
 pub fn find_landed(repo: &WorkRepo, source: &Path, worker: &str) -> Result<Option<Journal>> {
     let Some(journal) = read_journal(&repo.root, worker)? else { return Ok(None) };
     let branch = format!("refs/heads/{}", repo.branch);
-    require_source(source)?;
+    require_source(&repo.root, source)?;
     require_plain_refs(repo, source, worker)?;
     put_back_killed(repo, source, &journal)?;
     repo.run(source, &["update-ref", "--no-deref", "-d", &pin(worker)])?;

@@ -24,7 +24,7 @@ use crate::facts::adoption::{self, Adoptable};
 use crate::facts::{processes, version};
 use crate::failure;
 use crate::program_config::AgentTable;
-use crate::root::read_record;
+use crate::root::{follow_source, read_record};
 use crate::settings::users_agents;
 use crate::store;
 use crate::worker::{Adopted, LandAs, Pushed, Task, Worker, new_name};
@@ -114,10 +114,14 @@ fn find_root(
         (Some(recorded), _) => {
             // A record counts only for a root of this repository.
             let listed = shopfloor_core::known_dirs::roots(env)?;
-            let is_its = listed.get(&real(&recorded)).is_none_or(|common| real(common) == real(&found.repo.common_dir));
-            match is_its {
-                true => Ok(Some(recorded)),
-                false => Err(failure::NOT_INITIALISED
+            let others = listed.get(&real(&recorded)).filter(|common| real(common) != real(&found.repo.common_dir));
+            match others {
+                None => Ok(Some(recorded)),
+                Some(common) if !common.is_dir() => {
+                    let why = format!("the repository {} of the root {} is gone", common.display(), recorded.display());
+                    Err(failure::NOT_INITIALISED.failure(why).hint(follow_source(&recorded)))
+                }
+                Some(_) => Err(failure::NOT_INITIALISED
                     .failure(format!("{}, the root that the repository records, is another one's", recorded.display()))
                     .hint("create a root for this repository with `worker-ctl init --target DIR`")),
             }

@@ -20,6 +20,7 @@ use crate::facts::sandboxes::runner as runner_of;
 use crate::facts::{adoption, version};
 use crate::layout;
 use crate::plan::machine::Input;
+use crate::root::follow_source;
 use crate::store::{self, State};
 use crate::tmux::{self, Tmux};
 use crate::work_repo::{PUSH_URL, is_rebasing};
@@ -373,7 +374,7 @@ fn check_settings<'a>(ctx: &'a Context<'_>, state: &State) -> Result<Findings<'a
     let source = ctx.source();
     if !source.exists() {
         let detail = format!("the source {} is missing", source.display());
-        findings.push(Finding::bad("git", detail, "set `source` in `[repo]` of config.toml", None));
+        findings.push(Finding::bad("git", detail, follow_source(&ctx.root.path), None));
     }
     let has_adopted = state.workers.values().any(|worker| worker.adopted.is_some());
     if source.exists()

@@ -21,7 +21,7 @@ use crate::commands;
 use crate::context::{Context, Flags};
 use crate::failure;
 use crate::layout::{self, RootLock};
-use crate::root::{DEFAULT, RootOwner, list_root, prove, read_record, record_file};
+use crate::root::{DEFAULT, list_root, prove, read_record, record_file, write_owner};
 use crate::store::{self, State};
 use crate::work_repo::{PUSH_URL, has_clone};
 
@@ -102,10 +102,7 @@ pub fn run_without_clone(
     }
     fs::create_private_dir(&new.root)?;
     new.root = real(&new.root);
-    let owner = RootOwner { v: 1, common: real(&new.repo.common_dir) };
-    let text =
-        serde_json::to_string(&owner).map_err(|e| Failure::failed("cannot write the root's owner").because(e))?;
-    fs::replace(&layout::owner(&new.root), format!("{text}\n").as_bytes(), Some(fs::PRIVATE))?;
+    write_owner(&new.root, &new.repo.common_dir)?;
     record_root(env, &new)?;
     Ok(new.root)
 }

@@ -7,14 +7,16 @@ use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, answer as git_answer};
 use shopfloor_core::path::real;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::commands::{self, about_root};
 use crate::failure;
 use crate::layout;
-use crate::root::{common_of, list_root, read_record, require_root};
+use crate::root::{common_of, list_root, read_record, require_root, write_owner};
+use crate::settings::RootConfig;
+use crate::work_repo::has_clone;
 
 #[derive(Debug, Subcommand)]
 pub enum RootCommand {
@@ -51,14 +53,27 @@ pub fn run(ui: &Ui, env: &Env, RootCommand::Trust(args): &RootCommand) -> Result
 
 /// Shows the configuration of a root, and lists the root if a person agrees.
 fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
-    let source = require_root(env, root)?;
+    let known = require_root(env, root)?;
+    // A person writes down where it has moved.
+    let configured = RootConfig::load(env, root, &[])?;
+    let configured = configured.given("source").map(|source| real(&root.join(expand_home(env, source))));
+    let source = configured.filter(|source| source.is_dir()).unwrap_or_else(|| known.clone());
     let config = fs::read(&layout::config(root))?.unwrap_or_default();
     let title = format!("{}, a root of {}, has this configuration:", root.display(), source.display());
     let config = String::from_utf8_lossy(&config);
     let lines = config.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned);
     ui.show(&std::iter::once(title).chain(lines).collect::<Vec<_>>());
     ui.require_yes(is_agreed, "Run what it says, in this root from now on?", "the root was not listed")?;
-    list_root(env, root, Some(&common_of(env, &source)))
+    let common = common_of(env, &source);
+    if source != real(&known) {
+        if has_clone(root) {
+            let set = Git::find(env)?.cmd(Path::new("/")).args(["config", "--file"]).arg(root.join(".git/config"));
+            git_answer("config", &set.arg("shopfloor.source").arg(&source).capture()?)?;
+        } else {
+            write_owner(root, &common)?;
+        }
+    }
+    list_root(env, root, Some(&common))
 }
 
 /// Asks about the root that the current repository records, which may be from before there was a list. All other

@@ -215,3 +215,35 @@ fn a_moved_root_creates_nothing_at_its_old_path() {
     floor.root.sh("git worktree repair .worktrees/*").succeeds();
     floor.ctl(&["doctor", "--rebuild", "--yes"]).succeeds();
 }
+
+#[test]
+fn a_root_follows_its_source_once_a_person_says_so() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (other, second) = (w.repo("b"), w.home("second"));
+    other.run("worker-ctl", &["init", "--target", second.to_str().unwrap()]).succeeds();
+    // A root without a clone, and one with.
+    for (root, app) in [(&floor.root.path, &floor.app.path), (&second, &other.path)] {
+        let (root, moved) = (w.at(root), w.at(app.with_file_name("moved")));
+        std::fs::rename(app, &moved.path).unwrap();
+        if root.path == floor.root.path {
+            moved.git(&["worktree", "repair", "../adam"]);
+            let refused = root.run("worker-ctl", &["review", "adam"]).exit(4).any_out();
+            refused.err_has(&format!("the source {} is missing", app.display())).err_has("worker-ctl root trust");
+        }
+        let doctor = root.run("worker-ctl", &["doctor"]).exit(1).any_err();
+        doctor.out_has("if it has moved, set `source` in `[repo]`");
+        assert!(!doctor.stdout.contains("git branch"), "{doctor}");
+        let linked = moved.worktree("linked");
+        let adopt = || moved.run("worker-ctl", &["add", "--worktree", linked.path.to_str().unwrap()]);
+        adopt().exit(2).any_out().err_has("is gone").err_has("worker-ctl root trust");
+        let config = root.read("config.toml").replace(app.to_str().unwrap(), moved.path.to_str().unwrap());
+        root.write("config.toml", &config);
+        let trusted = root.run("worker-ctl", &["root", "trust", ".", "--yes"]).exit(0).any_out();
+        trusted.err_has(&format!("a root of {}", moved.path.display()));
+        let list = std::fs::read_to_string(w.home(".local/state/shopfloor/roots")).unwrap();
+        let line = format!("{}\t{}\n", root.path.display(), moved.path.join(".git").display());
+        assert!(list.contains(&line), "{list}");
+        adopt().exit(0).any_out().any_err();
+    }
+}
