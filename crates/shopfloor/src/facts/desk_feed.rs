@@ -20,6 +20,7 @@ use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::printable;
 
 use super::overview::{self, Overview};
+use super::repository::checkout_of;
 use super::run_tool::{Answer, answer_of, command};
 use crate::ansi::{self, StyledLine};
 
@@ -74,7 +75,7 @@ pub struct Site {
 pub fn all_sites(env: &Env) -> Result<Vec<Site>> {
     let listed = known_dirs::roots(env)?.into_iter().filter(|(root, common)| root.is_dir() && common.is_dir());
     let site = |(root, common): (PathBuf, PathBuf)| {
-        let dir = if common.ends_with(".git") { common.parent()?.to_path_buf() } else { common };
+        let dir = checkout_of(common);
         let mut env = env.at(&dir).ok()?;
         env.vars.insert("WORKER_CTL_ROOT".into(), root.into());
         Some(Site { env, dir })

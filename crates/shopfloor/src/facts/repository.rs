@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::{Git, Repo, failed};
+use shopfloor_core::known_dirs;
+use shopfloor_core::path::real;
 
 /// A repository with a main checkout.
 #[derive(Debug)]
@@ -15,13 +17,32 @@ pub struct Repository {
     pub main: PathBuf,
 }
 
-/// The surroundings, seen from the repository that a worker's clone belongs to, if we are in one.
+/// The surroundings, seen from the repository that a root or a worker's clone belongs to, if we are in one.
 pub fn home(env: &Env) -> Result<Env> {
+    if let Some(common) = of_root(env)? {
+        return env.at(&checkout_of(common));
+    }
     let repo = Git::find(env)?.discover()?;
     if repo.home.common_dir == repo.common_dir { Ok(env.clone()) } else { env.at(&repo.home.checkout) }
 }
 
-/// The same as [`find`], but from inside of a worker's clone the repository that it belongs to.
+/// The common directory that the user's own list names for the root that we are in, if that has no clone. Any repository
+/// below a root is nearer.
+fn of_root(env: &Env) -> Result<Option<PathBuf>> {
+    let (mut listed, cwd) = (known_dirs::roots(env)?, real(&env.cwd));
+    let has_git = |dir: &Path| dir.join(".git").symlink_metadata().is_ok();
+    let near = cwd.ancestors().find(|dir| has_git(dir) || listed.contains_key(*dir));
+    let root = near.filter(|dir| !has_git(dir));
+    Ok(root.and_then(|root| listed.remove(root)).filter(|common| common.is_dir()))
+}
+
+/// The main checkout of the repository with this common directory; that directory itself where it is bare.
+pub fn checkout_of(common: PathBuf) -> PathBuf {
+    let checkout = common.parent().filter(|_| common.ends_with(".git")).map(Path::to_path_buf);
+    checkout.unwrap_or(common)
+}
+
+/// The same as [`find`], but from inside of a root or a worker's clone the repository that it belongs to.
 pub fn find_near(env: &Env) -> Result<Repository> {
     find(&home(env)?)
 }

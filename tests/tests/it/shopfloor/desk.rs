@@ -294,6 +294,10 @@ fn jump_goes_to_whoever_has_waited_longest() {
     assert_eq!([name(&[]), name(&["--next"]), name(&["--next"]), name(&["--next"])], [first, second, first, second]);
     assert_eq!(jump(&["--name", "--json"]).exit(0).json()["needs"], "needs_review");
     jump(&["--next"]).exit(2).err_has("jump needs a terminal").err_has("`shopfloor jump --name`");
+    // From inside of the root, which has no clone.
+    assert_eq!(floor.root.shopfloor(&["jump", "--name"]).exit(0).stdout.trim_end(), first);
+    assert_eq!(floor.root.shopfloor(&["go"]).exit(0).stdout.trim_end(), floor.app.path.to_str().unwrap());
+    floor.root.shopfloor(&["status"]).any_status().any_err().out_has("beth");
     // The terminal is attached; one that is attached to that tmux already is switched.
     let terminal = Terminal::open(&floor.app, (80, 24));
     terminal.run("shopfloor jump");
