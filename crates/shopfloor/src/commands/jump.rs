@@ -10,12 +10,13 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::commands::pass_on;
+use crate::facts::desk_feed::{self, Site};
 use crate::facts::{overview, repository};
 use crate::plan::rows::{Row, rows};
 
 /// Attach to the agent that has waited for you longest
 ///
-/// Exits with 1 if nobody waits.
+/// Outside of any repository it looks in all of yours. Exits with 1 if nobody waits.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  shopfloor jump --next")]
 pub struct Args {
@@ -28,19 +29,31 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
-    let main = repository::find_near(env)?.main;
-    let overview = overview::places(&env.at(&main)?)?;
-    if let Some(why) = overview.problems.first() {
-        return Err(Failure::failed(printable(why)).hint("`shopfloor doctor` shows what is wrong"));
+    let sites = match repository::find_near(env) {
+        Ok(found) => vec![Site { env: env.at(&found.main)?, dir: found.main }],
+        // From anywhere else, whoever waits in any of the person's repositories.
+        Err(failure) if failure.kind == "not_a_repository" => desk_feed::all_sites(env)?,
+        Err(failure) => return Err(failure),
+    };
+    let mut all: Vec<(&Site, Row)> = Vec::new();
+    for site in &sites {
+        let overview = overview::places(&site.env)?;
+        if let Some(why) = overview.problems.first() {
+            let failure = Failure::failed(printable(why)).hint("`shopfloor doctor` shows what is wrong");
+            if sites.len() == 1 {
+                return Err(failure);
+            }
+            ui.warn(failure);
+        }
+        all.extend(rows(&overview).into_iter().map(|row| (site, row)));
     }
-    let rows = rows(&overview);
-    let mut waiting: Vec<&Row> = rows.iter().filter(|row| row.told.need.is_some()).collect();
-    waiting.sort_by_key(|row| (row.told.since.unwrap_or(i64::MAX), &row.name));
+    let mut waiting: Vec<&(&Site, Row)> = all.iter().filter(|(_, row)| row.told.need.is_some()).collect();
+    waiting.sort_by_key(|found| (found.1.told.since.unwrap_or(i64::MAX), &found.1.name));
     let file = env.state_home().map(|home| home.join("jump"));
     let last = file.as_ref().map_or(Ok(None), |file| fs::read_own(file))?.unwrap_or_default();
-    let at = waiting.iter().position(|row| args.next && row.worktree.as_bytes() == last);
+    let at = waiting.iter().position(|(_, row)| args.next && row.worktree.as_bytes() == last);
     let next = at.map_or(0, |at| (at + 1) % waiting.len());
-    let Some(row) = waiting.get(next) else {
+    let Some((site, row)) = waiting.get(next) else {
         return Err(Failure::not_found("nobody waits for you").hint("`shopfloor status` shows all agents"));
     };
     // Inside tmux it may be this terminal's server, which needs no other.
@@ -60,5 +73,5 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    pass_on(ui, env, common, "worker-ctl", ["attach".to_owned(), name].into())
+    pass_on(ui, &site.env, common, "worker-ctl", ["attach".to_owned(), name].into())
 }

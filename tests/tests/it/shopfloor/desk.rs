@@ -294,6 +294,7 @@ fn jump_goes_to_whoever_has_waited_longest() {
     assert_eq!([name(&[]), name(&["--next"]), name(&["--next"]), name(&["--next"])], [first, second, first, second]);
     assert_eq!(jump(&["--name", "--json"]).exit(0).json()["needs"], "needs_review");
     jump(&["--next"]).exit(2).err_has("jump needs a terminal").err_has("`shopfloor jump --name`");
+    assert_eq!(w.at("/").shopfloor(&["jump", "--name"]).exit(0).stdout.trim_end(), first);
     // From inside of the root, which has no clone.
     assert_eq!(floor.root.shopfloor(&["jump", "--name"]).exit(0).stdout.trim_end(), first);
     assert_eq!(floor.root.shopfloor(&["go"]).exit(0).stdout.trim_end(), floor.app.path.to_str().unwrap());
