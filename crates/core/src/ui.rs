@@ -311,16 +311,20 @@ impl Ui {
     /// An error, in the form it is reported in: as text on stderr, or as the one JSON document.
     pub fn error(&self, failure: &Failure) {
         if self.options.json {
-            let error = failure.to_json().to_string();
-            let error = if self.is_behind_front { in_front_words(&error) } else { error };
-            let error: serde_json::Value = serde_json::from_str(&error).unwrap_or_else(|_| failure.to_json());
-            self.json(&serde_json::json!({ "error": error }));
+            self.json(&self.error_key(failure));
             // What stdout does not take is said on stderr.
             if self.broken().as_ref().is_none_or(|e| e.kind() == io::ErrorKind::BrokenPipe) {
                 return;
             }
         }
         self.complain("error: ", AnsiColor::Red.on_default().bold(), failure);
+    }
+
+    /// The key `error` of an answer in JSON, in the words of who was called.
+    pub fn error_key(&self, failure: &Failure) -> serde_json::Value {
+        let error = serde_json::json!({ "error": failure.to_json() });
+        let spoken = self.is_behind_front.then(|| in_front_words(&error.to_string()));
+        spoken.and_then(|spoken| serde_json::from_str(&spoken).ok()).unwrap_or(error)
     }
 
     /// Prints a problem as a notice, where the exit code must stay 0 (hooks).

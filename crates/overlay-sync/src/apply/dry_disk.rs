@@ -18,11 +18,13 @@ use crate::storage::{Ground, LateText, LeftAlone, Lookup, ReadFile, Side};
 use crate::store::{LogRecord, PlannedWrite, RemovedEntries, WriteIntent};
 use crate::workspace::Workspace;
 
+/// What would be written to a workspace or (`None`) to the overlay; without a file it would be removed.
+type Written = BTreeMap<(Option<Digest>, RelPath), Option<ReadFile>>;
+
 /// One dry run.
 pub struct DryDisk<'a> {
     pub disk: Disk<'a>,
-    /// What would be written to a workspace or (`None`) to the overlay; without a file it would be removed.
-    written: RefCell<BTreeMap<(Option<Digest>, RelPath), Option<ReadFile>>>,
+    written: RefCell<Written>,
     kept: RefCell<BTreeMap<Digest, Vec<u8>>>,
     workspaces: RefCell<Vec<Workspace>>,
     removed: RefCell<RemovedEntries>,

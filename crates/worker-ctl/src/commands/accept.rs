@@ -321,7 +321,7 @@ pub fn print_answer(ctx: &Context<'_>, worker: &Worker, sha: &str, landed: &Land
     let answer = answer(name, outcome, sha, branch);
     match landed {
         Landed::Unfinished(_, failure) if ctx.ui.is_json() => {
-            ctx.ui.json(&joined(answer, json!({ "error": failure.to_json() })));
+            ctx.ui.json(&joined(answer, ctx.ui.error_key(failure)));
         }
         _ if ctx.ui.is_json() => ctx.ui.json(&answer),
         Landed::Accepted(new) => ctx.ui.line(new),

@@ -38,7 +38,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if ctx.ui.is_json() {
         let record = serde_json::to_value(&checked).unwrap_or_default();
         let answer = about(name, joined(record, json!({ "log": log.to_string_lossy() })));
-        let error = (!checked.ok).then(|| json!({ "error": check::refuse_red(ctx, name).to_json() }));
+        let error = (!checked.ok).then(|| ctx.ui.error_key(&check::refuse_red(ctx, name)));
         ctx.ui.json(&joined(answer, error.unwrap_or(json!({}))));
         return Ok(if checked.ok { Exit::Done } else { Exit::No });
     }

@@ -268,7 +268,7 @@ pub fn print_delivery(ctx: &Context<'_>, name: &str, delivered: Result<(Worker, 
         }
         Err(failure) if typing::is_nothing_typed(&failure) && ctx.ui.is_json() => {
             let answer = delivery_answer(&ctx.worker(name)?, failure::NOT_DELIVERED.word);
-            ctx.ui.json(&joined(answer, json!({ "error": failure.to_json() })));
+            ctx.ui.json(&joined(answer, ctx.ui.error_key(&failure)));
             Ok(failure.exit)
         }
         Err(failure) => Err(failure),
