@@ -216,7 +216,7 @@ fn make(
 fn found(known: KnownAgent, options: &SpawnOptions) -> Spawned {
     let own = known.worktree.path.join(OWN_MCP_FILE);
     let mcp = if own.exists() { own } else { known.worktree.path.join(MCP_FILE) };
-    let warning = format!("{} existed already, and its task is unchanged", known.agent.id);
+    let warning = format!("{} existed already: the file of its task is unchanged", known.agent.id);
     spawned(known, false, mcp, options.task.iter().map(|_| warning.clone()).collect())
 }
 

@@ -348,7 +348,9 @@ fn an_existing_subtree_keeps_its_task() {
     let w = World::new();
     let app = app(&w);
     subtree(&app, &["y"]);
-    app.spawn(&["subtree", "y", "--if-exists", "return", "--task", "late"]).succeeds().err_has("its task is unchanged");
+    app.spawn(&["subtree", "y", "--if-exists", "return", "--task", "late"])
+        .succeeds()
+        .err_has("y existed already: the file of its task is unchanged");
 }
 
 #[test]
