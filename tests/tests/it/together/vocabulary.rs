@@ -16,7 +16,7 @@ struct Subcommand {
 const SHELL_ONLY: &str = "shopfloor shell-init";
 
 /// What a command exits with outside of any repository, if not with 2.
-const OUTSIDE: [(&str, i32); 7] = [
+const OUTSIDE: [(&str, i32); 8] = [
     // A program that calls these must not be stopped.
     ("sweatfile-apply hook run", 0),
     ("overlay-sync hook run", 0),
@@ -27,6 +27,8 @@ const OUTSIDE: [(&str, i32); 7] = [
     ("worktree-spawn hook worktree-create", 1),
     // git stops at any other code.
     ("overlay-sync merge", 1),
+    // From anywhere, and nobody waits.
+    ("shopfloor jump", 1),
 ];
 
 /// Commands that need a person's word exit with 3, so that their pages say so.

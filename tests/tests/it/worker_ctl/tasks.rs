@@ -29,7 +29,7 @@ fn a_task_runs_from_start_to_acceptance() {
     let offline = floor.ctl(&["start", "--prompt", "x"]).exit(1);
     offline.err_has("no worker is idle").err_has("start a session first: `worker-ctl up adam`");
     floor.app.shopfloor(&["status"]).exit(0).out_has("adam           offline, task idle");
-    let refused = floor.app.shopfloor(&["send", "adam", "hi", "--json"]).exit(4).any_err().json();
+    let refused = floor.app.shopfloor(&["send", "adam", "hi", "--force", "--json"]).exit(4).any_err().json();
     assert_eq!(refused["error"]["hints"][0], "start its session first: `shopfloor resume adam`");
     floor.up();
     let pid = floor.status("adam")["pane_pid"].clone();
