@@ -215,15 +215,21 @@ fn block(header: &str, rest: &[&str]) -> String {
 
 /// Parses a value that is one quoted scalar from its first to its last character.
 fn quoted(first: &str, rest: &[&str]) -> Option<String> {
-    let whole = [&[first], rest].concat().join("\n");
-    let whole = whole.trim_end();
-    let quote = whole.chars().next()?;
-    if closing_quote(whole)? + 1 != whole.len() {
+    let quote = *first.as_bytes().first()?;
+    if !rest.is_empty() {
+        let whole = format!("{first}\n{}", rest.join("\n"));
+        let whole = whole.trim_end();
+        let is_whole = closing_quote(whole)? + 1 == whole.len();
+        return is_whole.then(|| serde_yaml::from_str::<String>(whole).ok()).flatten();
+    }
+    if closing_quote(first)? + 1 != first.len() {
         return None;
     }
-    match whole.get(1..whole.len() - 1) {
-        Some(inside) if rest.is_empty() && !inside.contains([quote, '\\']) => Some(inside.to_owned()),
-        _ => serde_yaml::from_str(whole).ok(),
+    let inside = first.get(1..first.len() - 1)?;
+    match quote {
+        _ if !inside.contains([char::from(quote), '\\']) => Some(inside.to_owned()),
+        b'\'' => Some(inside.replace("''", "'")),
+        _ => serde_yaml::from_str::<String>(first).ok(),
     }
 }
 
