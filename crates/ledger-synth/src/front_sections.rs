@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde_yaml::{Mapping, Value};
 
-use crate::body::{self, Piece};
+use crate::body;
 use crate::entry::Entry;
-use crate::section::{Section, SectionName};
+use crate::section::{Section, SectionName, Shape};
 use crate::yaml_scalar;
 
 const TIME_KEYS: [&str; 5] = ["ts", "timestamp", "date", "updated", "created"];
@@ -34,9 +34,8 @@ pub fn of_event(front: &str) -> Vec<Entry> {
         return Vec::new();
     }
     let others = fields.iter().filter(|(key, _)| !is_meta(key));
-    let mut entries: Vec<Entry> = others
-        .flat_map(|(key, value)| body::from_pieces(SectionName::from_spelling(key.clone()), pieces(value)))
-        .collect();
+    let mut entries: Vec<Entry> =
+        others.flat_map(|(key, value)| body::parse(&section(&SectionName::from_spelling(key.into()), value))).collect();
     // A frontmatter that is not a YAML map is read line by line, as bodies are.
     if !is_map(front) {
         let is_other = |line: &&str| line.split_once(':').is_none_or(|(key, _)| !is_meta(key.trim()));
@@ -51,24 +50,46 @@ fn is_meta(key: &str) -> bool {
     all.into_iter().flatten().any(|known| known.eq_ignore_ascii_case(key))
 }
 
-/// The pieces of a section in the frontmatter. An empty value of a map is an empty text: it removes nothing.
-fn pieces(value: &Value) -> Vec<Piece> {
-    let fields = |map: &Mapping| -> Vec<(String, Option<String>)> {
-        map.iter().map(|(key, value)| (yaml_scalar::plain(key), Some(yaml_scalar::plain(value)))).collect()
-    };
-    let item = |item: &Value| match item {
-        Value::Mapping(map) if !map.is_empty() => {
-            let line =
-                |(key, value): (&Value, &Value)| format!("{}: {}", yaml_scalar::plain(key), yaml_scalar::plain(value));
-            Piece::Item(fields(map), map.iter().map(line).collect::<Vec<_>>().join("\n"))
+/// Renders a field of the frontmatter as a section of a body: lists as lists, maps as maps.
+fn section(name: &SectionName, value: &Value) -> String {
+    let is_text = !matches!(name.shape(), Some(Shape::Map | Shape::Checkpoints));
+    let name = yaml_scalar::written(name.as_str());
+    // An item that is a text is read as it is written.
+    let field = |(key, value): (&Value, &Value)| match yaml_scalar::plain(value) {
+        value if is_text && yaml_scalar::is_verbatim(&value) => {
+            format!("{}: {value}\n", yaml_scalar::written(&yaml_scalar::plain(key)))
         }
-        item => Piece::Item(Vec::new(), yaml_scalar::plain(item)),
+        value => format!("{}: {}\n", yaml_scalar::written(&yaml_scalar::plain(key)), yaml_scalar::written(&value)),
     };
-    match value {
-        Value::Sequence(items) => items.iter().map(item).collect(),
-        Value::Mapping(map) => fields(map).into_iter().map(|(key, value)| Piece::Pair(key, value)).collect(),
-        value => vec![Piece::Text(yaml_scalar::plain(value))],
-    }
+    let line = |(key, value): (&Value, &Value)| {
+        format!(
+            "{}: {}\n",
+            yaml_scalar::written(&yaml_scalar::plain(key)),
+            yaml_scalar::written(&yaml_scalar::plain(value))
+        )
+    };
+    let lines: String = match value {
+        Value::Sequence(items) => items
+            .iter()
+            .map(|item| match item {
+                Value::Mapping(map) if !map.is_empty() => {
+                    let lines: String = map.iter().map(field).collect();
+                    lines
+                        .lines()
+                        .enumerate()
+                        .map(|(n, line)| format!("{} {line}\n", if n == 0 { "-" } else { " " }))
+                        .collect()
+                }
+                item => format!("- {}\n", yaml_scalar::written(&yaml_scalar::plain(item))),
+            })
+            .collect(),
+        Value::Mapping(map) => map.iter().map(line).map(|line| format!("  {line}")).collect(),
+        value => {
+            let text = yaml_scalar::plain(value);
+            return if text.is_empty() { String::new() } else { format!("{name}: {}\n", yaml_scalar::written(&text)) };
+        }
+    };
+    format!("{name}:\n{lines}")
 }
 
 /// Parses a text that is one YAML map. None: it is not, or it nests so deeply that parsing would cost too much.

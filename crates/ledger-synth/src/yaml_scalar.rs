@@ -289,6 +289,12 @@ pub fn written(text: &str) -> String {
     in_quotes(text)
 }
 
+/// Whether our grammar reads a value on one line back equal, without quotes.
+pub fn is_verbatim(text: &str) -> bool {
+    let is_marked = text.starts_with(['"', '\'', '|', '>', '[', '{', '&', '*', '!', '#', '-', '~', '?', '%', '@', '`']);
+    !text.is_empty() && text == text.trim() && !text.chars().any(char::is_control) && !is_marked && !is_null(text, &[])
+}
+
 /// The value in double quotes.
 pub fn in_quotes(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);

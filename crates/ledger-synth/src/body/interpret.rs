@@ -1,6 +1,6 @@
 //! Turns the pieces of a section into entries, by the name of the section or the shape of the pieces.
 
-use super::read::{Field, Piece, bold, lines, sections};
+use super::read::{Field, Piece, WrittenSection, bold, lines, sections};
 use crate::entry::{Checkpoint, Entry};
 use crate::event_time;
 use crate::section::{SectionName, Shape};
@@ -8,12 +8,18 @@ use crate::yaml_scalar;
 
 /// Parses everything a body says.
 pub fn parse(body: &str) -> Vec<Entry> {
-    sections(&lines(body)).into_iter().flat_map(|section| from_pieces(section.name, section.pieces)).collect()
+    let mut entries = Vec::new();
+    for section in sections(&lines(body)) {
+        interpret(section, &mut entries);
+    }
+    // Empty text says nothing.
+    entries.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.is_empty()));
+    entries
 }
 
 /// Turns a section into entries, by its name or the shape of its pieces.
-pub fn from_pieces(name: SectionName, pieces: Vec<Piece>) -> Vec<Entry> {
-    let mut entries = Vec::new();
+fn interpret(section: WrittenSection, entries: &mut Vec<Entry>) {
+    let WrittenSection { name, pieces, .. } = section;
     match name.shape() {
         Some(Shape::Register) => {
             let texts: Vec<_> = pieces.into_iter().map(one_text).filter(|text| !text.trim().is_empty()).collect();
@@ -25,17 +31,14 @@ pub fn from_pieces(name: SectionName, pieces: Vec<Piece>) -> Vec<Entry> {
             entries
                 .extend(pieces.into_iter().map(|piece| Entry::Item { section: name.clone(), text: one_text(piece) }));
         }
-        Some(Shape::Map) => pieces.into_iter().for_each(|piece| decision(&name, piece, &mut entries)),
-        Some(Shape::Checkpoints) => checkpoints(pieces, &mut entries),
+        Some(Shape::Map) => pieces.into_iter().for_each(|piece| decision(&name, piece, entries)),
+        Some(Shape::Checkpoints) => checkpoints(pieces, entries),
         None => entries.extend(pieces.into_iter().map(|piece| match piece {
             Piece::Text(text) => Entry::Text { section: name.clone(), text },
             Piece::Pair(key, value) => Entry::Pair { section: name.clone(), key, value },
             Piece::Item(..) => Entry::Item { section: name.clone(), text: one_text(piece) },
         })),
     }
-    // Empty text says nothing.
-    entries.retain(|entry| !matches!(entry, Entry::Text { text, .. } | Entry::Item { text, .. } if text.is_empty()));
-    entries
 }
 
 fn checkpoints(pieces: Vec<Piece>, entries: &mut Vec<Entry>) {

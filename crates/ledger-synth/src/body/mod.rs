@@ -5,6 +5,6 @@ mod interpret;
 mod read;
 mod render;
 
-pub use interpret::{from_pieces, parse, shown_checkpoint};
-pub use read::{Piece, bold};
+pub use interpret::{parse, shown_checkpoint};
+pub use read::bold;
 pub use render::render;
