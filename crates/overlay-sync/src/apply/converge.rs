@@ -114,6 +114,11 @@ impl<G: Ground> SyncRun<'_, G> {
             }
             let Ok(files) = self.plan(&other, Scope::Only(&pushed)) else { continue };
             keep_read(self.ground, &files)?;
+            // One that was emptied waits for a person, who is told by the next run over it.
+            match self.plan(&other, Scope::All) {
+                Ok(all) if !is_emptied(&other, &all) => {}
+                _ => continue,
+            }
             let clean: BTreeSet<RelPath> =
                 files.into_iter().filter(PlannedFile::is_pull).map(|file| file.seen.path).collect();
             if clean.is_empty() {

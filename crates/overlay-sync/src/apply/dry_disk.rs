@@ -27,6 +27,8 @@ pub struct DryDisk<'a> {
     written: RefCell<Written>,
     kept: RefCell<BTreeMap<Digest, Vec<u8>>>,
     workspaces: RefCell<Vec<Workspace>>,
+    /// Those that are about to be attached: they have no mark yet.
+    fresh: BTreeSet<Digest>,
     removed: RefCell<RemovedEntries>,
 }
 
@@ -37,7 +39,9 @@ impl<'a> DryDisk<'a> {
         let mut all = disk.workspaces()?;
         all.retain(|known| workspaces.iter().all(|workspace| workspace.id != known.id));
         all.extend(workspaces.iter().cloned());
+        let is_fresh = |workspace: &&Workspace| !workspace.is_known();
         Ok(DryDisk {
+            fresh: workspaces.iter().filter(is_fresh).map(|workspace| workspace.id).collect(),
             written: RefCell::default(),
             kept: RefCell::default(),
             workspaces: RefCell::new(all),
@@ -75,9 +79,9 @@ impl Ground for DryDisk<'_> {
         self.disk.root(side)
     }
 
-    /// Another machine is not asked for a dry run, and a worktree that is about to be attached has no mark yet.
+    /// Another machine is not asked for a dry run.
     fn is_present(&self, workspace: &Workspace) -> Result<bool> {
-        Ok(workspace.far.is_none() && (self.disk.is_present(workspace)? || !workspace.is_known()))
+        Ok(workspace.far.is_none() && (self.fresh.contains(&workspace.id) || self.disk.is_present(workspace)?))
     }
 
     fn sweep(&self, _: &Workspace) -> Result<()> {

@@ -98,6 +98,17 @@ fn a_sync_of_one_workspace_reaches_the_others() {
     assert_eq!(s.b.read(".env.two"), "A=2\n");
     s.sync(0).any_err();
     s.all_are(".env", "A=2\nB=1\nC=1\n");
+    // One that was emptied gets nothing of it: it waits for a person's word.
+    for file in [".env", ".env.two"] {
+        std::fs::remove_file(s.b.path.join(file)).unwrap();
+    }
+    s.a.write(".env.new", "N=1\n");
+    let paths = [("OVERLAY_SYNC_PATHS", ".env.*")];
+    s.a.run_with("overlay-sync", &["sync", "."], &paths).exit(0).any_err().out_has("adopt .env.new");
+    assert!(!s.b.has(".env.new"));
+    s.app.overlay(&["sync"]).exit(1).any_out().err_has("all files are gone");
+    s.app.overlay(&["sync", "--restore", "../b"]).any_status().any_out().any_err();
+    assert_eq!((s.b.read(".env"), s.b.read(".env.new")), ("A=2\nB=1\nC=1\n".into(), "N=1\n".into()));
     // A last pass reaches them too.
     s.a.write(".env", "A=3\nB=1\nC=1\n");
     s.a.overlay(&["detach", "."]).succeeds().any_err();
