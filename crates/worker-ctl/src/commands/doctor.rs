@@ -348,8 +348,7 @@ fn check_new_programs<'a>(ctx: &Context<'_>, state: &State) -> Result<Findings<'
     let Some((first, _)) = adopted.first() else { return Ok(Findings::new()) };
     let now = adoption::programs(&Git::find(ctx.env)?, &ctx.of(state.require(first)?)?.repo.common)?;
     let findings = adopted.into_iter().filter_map(|(name, before)| {
-        let new = now.difference(&before).filter(|program| !adoption::is_of_new_remote(program, &before));
-        let new: Vec<String> = new.map(|program| adoption::without_digest(program)).collect();
+        let new: Vec<String> = now.difference(&before).map(|program| adoption::without_digest(program)).collect();
         let detail = format!("since {name} was adopted, the repository has got {}", new.join(", "));
         let path = state.workers.get(&name).map(|worker| shell_word(worker.tree())).unwrap_or_default();
         let fix = format!(

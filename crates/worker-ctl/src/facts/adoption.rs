@@ -192,14 +192,6 @@ pub fn programs(git: &Git, common_dir: &Path) -> Result<BTreeSet<String>> {
     Ok(settings.chain(hooks).collect())
 }
 
-/// Whether one of [`programs`] is of a remote that was not there: nothing reaches that before somebody names it.
-pub fn is_of_new_remote(program: &str, before: &BTreeSet<String>) -> bool {
-    let key = program.rsplit_once(' ').map_or(program, |(key, _)| key);
-    let Some((remote, name)) = key.rsplit_once('.') else { return false };
-    let is_known = || before.iter().any(|known| known.starts_with(&format!("{remote}.")));
-    remote.starts_with("the setting remote.") && ["url", "fetch", "pushurl"].contains(&name) && !is_known()
-}
-
 /// The words for one of [`programs`].
 pub fn without_digest(program: &str) -> String {
     printable(program.rsplit_once(' ').map_or("", |(name, _)| name))

@@ -242,12 +242,7 @@ fn doctor_names_hooks_and_settings_that_came_after_an_adoption() {
     // What was there, and what git and our tools write, is no finding.
     app.git(&["config", "branch.feature/adam.description", "x"]);
     app.run("sweatfile-apply", &["hook", "install"]).succeeds().any_err();
-    app.git(&["remote", "add", "later", "https://example.org/app.git"]);
     assert!(!doctor().contains("has got"));
-    app.git(&["config", "remote.later.uploadpack", "evil"]);
-    let found = doctor();
-    assert!(found.contains("has got the setting remote.later.uploadpack") && !found.contains("later.url"), "{found}");
-    app.git(&["config", "--unset", "remote.later.uploadpack"]);
     app.write(".git/hooks/pre-push", "#!/bin/sh\nexec evil\n");
     app.write(".git/hooks/post-merge", "#!/bin/sh\nexec evil\n");
     app.git(&["config", "core.pager", "evil"]);
