@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
-use shopfloor_core::fs::{RESERVED, Root};
+use shopfloor_core::fs::Root;
 use shopfloor_core::git::{clean, leads_back, private_dir, recorded_path};
 use shopfloor_core::known_dirs::DirList;
 use shopfloor_core::path::RelPath;
@@ -39,8 +39,7 @@ pub fn moved(place: &Place, base: &Path) -> Result<Vec<MovedWorktree>> {
         }
         let was = || Root::open(&worktree.path).ok().and_then(|dir| claimed(place, &worktree, dir, false));
         let below = || candidates(&worktree, &tops, base).find_map(|dir| claimed(place, &worktree, dir, true));
-        let beside = || claimed(place, &worktree, Root::open(&renamed(&worktree)?).ok()?, false);
-        if let Some(moved) = was().or_else(|| without_dot_git(place, &worktree)).or_else(below).or_else(beside) {
+        if let Some(moved) = was().or_else(|| without_dot_git(place, &worktree)).or_else(below) {
             tops.push(moved.path.clone());
             found.push(moved);
         }
@@ -71,17 +70,6 @@ fn candidates(worktree: &Worktree, tops: &[PathBuf], base: &Path) -> impl Iterat
     let open =
         |top: &PathBuf, end: &Path| Root::open(top).ok()?.below(&RelPath::parse_os(end.as_os_str()).ok()?).ok()?;
     ends.into_iter().flat_map(move |end| tops.iter().filter_map(move |top| open(top, &end)).collect::<Vec<_>>())
-}
-
-/// The directory beside the lost path that leads to this worktree's record. Of several all but one are copies, and nobody
-/// knows which; what a removal has moved aside is not ours to find.
-fn renamed(worktree: &Worktree) -> Option<PathBuf> {
-    let beside = Root::open(worktree.path.parent()?).ok()?;
-    let names = beside.dirs().ok()?.into_iter().filter(|name| !name.as_bytes().starts_with(RESERVED.as_bytes()));
-    let paths = names.map(|name| beside.path().join(name));
-    let mut its = paths.filter(|path| leads_back(path, &worktree.git_dir));
-    let found = its.next()?;
-    its.next().is_none().then_some(found)
 }
 
 /// The directory as the new place of this worktree, if its `.git` file names a record of this name that is this one or

@@ -95,32 +95,6 @@ fn a_worktree_of_another_repository_that_is_away_is_left() {
 }
 
 #[test]
-fn a_worktree_that_was_renamed_in_its_place_is_found() {
-    let w = World::new();
-    let app = app(&w);
-    let far = subtree(&app, &["far"]);
-    std::fs::rename(&far.path, w.home("far")).unwrap();
-    app.spawn(&["list"]).exit(0).out_has("not there: `worktree-spawn repair` finds it or says how it comes back");
-    app.spawn(&["repair"]).exit(0).out_has("far is not there; move it back, or remove git's record of it with `");
-    std::fs::rename(w.home("far"), &far.path).unwrap();
-    for args in [&["x"][..], &["y", "--base-dir", "../trees"]] {
-        let child = subtree(&app, args);
-        let renamed = w.at(child.path.with_file_name("renamed"));
-        std::fs::rename(&child.path, &renamed.path).unwrap();
-        app.spawn(&["doctor"]).exit(1).out_has("was moved to ");
-        // A copy leads to the same record.
-        let copy = child.path.with_file_name("copy");
-        app.sh(&format!("cp -a '{}' '{}'", renamed.path.display(), copy.display())).exit(0);
-        app.spawn(&["repair"]).exit(0).out_has("is not there");
-        std::fs::remove_dir_all(&copy).unwrap();
-        app.spawn(&["repair"]).exit(0).out_has("reconnected ");
-        assert_eq!(renamed.spawn(&["whoami"]).exit(0).stdout, format!("main.{}\n", args[0]));
-        assert_eq!(renamed.git(&["status", "--porcelain"]), "");
-    }
-    app.spawn(&["doctor"]).exit(0).any_out();
-}
-
-#[test]
 fn a_copied_repository_leaves_the_original_alone() {
     let w = World::new();
     let app = app(&w);
