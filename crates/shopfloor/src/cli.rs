@@ -102,7 +102,7 @@ pub enum Command {
     /// the message of the commit, and --land says whether the work of an adopted worktree lands as one commit or as its own.
     /// --force lands work that has changed since its review or has conflict markers, --no-check work that the check has not
     /// found good, and --yes work that nobody has reviewed. --push pushes the branch afterwards. Exits with 1 if the work
-    /// cannot land as it is, and with 3 if nobody has reviewed it and nobody can be asked.
+    /// cannot land as it is, and with 3 if you are asked about work that nobody has reviewed, and say no.
     #[command(aliases = ["accept", "merge"], after_help = "Example:\n  shopfloor land feature-a")]
     Land(Words),
     /// Push an agent's work and make a request for it on the forge: NAME [--draft] [--title TEXT] [--yes]

@@ -174,7 +174,7 @@ pub enum Command {
     /// Land a worker's work on the source's default branch as one commit
     ///
     /// Exits with 1 if the work cannot land as it is. If it conflicts, that is also 1, and the worker is asked to resolve
-    /// the conflict. Exits with 3 if nobody has reviewed it and nobody can be asked.
+    /// the conflict.
     #[command(after_help = "Example:\n  worker-ctl accept adam")]
     Accept(accept::Args),
     /// Push a worker's work to your remote and make a request for it on the forge, by your own `gh` or `glab`

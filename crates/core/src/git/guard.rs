@@ -14,6 +14,8 @@ use super::sanitized_common_dir::{Owner, Setting, require_no_way_out, runs_nothi
 use super::{Git, LOCAL_VARS, nul_fields, private_dir, run_git};
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
+use crate::known_dirs::DirList;
+use crate::path::real;
 use crate::proc::Cmd;
 
 /// What turns off, in every command of ours, the programs that git runs by itself, rerere (it writes conflicts, whose
@@ -116,7 +118,11 @@ impl Git {
             let dot_git = worktree.join(".git");
             let shown = crate::text::shell_word(&dot_git);
             // `git worktree repair` would believe every other record, too.
+            let is_listed = DirList::worktrees(self.env())
+                .is_some_and(|list| list.load().is_ok_and(|all| all.contains_key(&real(worktree))));
             let (wanted, hint) = match git_dir {
+                // Where no command of the person's has made it, an agent may have written the record, about any directory.
+                Some(dir) if !is_listed => (dir.display().to_string(), format!("look at it: `ls -ld {shown}`")),
                 Some(dir) => {
                     let line = crate::text::shell_word(format!("gitdir: {}", dir.display()).as_ref());
                     // A repository that somebody made there may have commits.

@@ -222,14 +222,14 @@ impl Sandbox {
                 .failure(format!("{} is no linked worktree, so it cannot be contained", worktree.display()))
                 .hint("give the agent a worktree of its own: `worktree-spawn subtree NAME`")
         })?;
-        let dir = boxes.join(name_of(&common_dir, &record)?);
+        let dir = box_of(&boxes, &common_dir, &record)?;
         Ok(Sandbox { env: env.clone(), settings, dir, worktree, common_dir, record, files: Vec::new() })
     }
 
     /// Whether an agent has been in the sandbox of the worktree that has this private git directory, wherever it is now.
     pub fn was_entered(env: &Env, common_dir: &Path, git_dir: &Path) -> Result<bool> {
         let Some(boxes) = boxes(env).filter(|boxes| boxes.exists()) else { return Ok(false) };
-        Ok(boxes.join(name_of(&fs_real(common_dir)?, &fs_real(git_dir)?)?).join("worktree").exists())
+        Ok(box_of(&boxes, &fs_real(common_dir)?, &fs_real(git_dir)?)?.join("worktree").exists())
     }
 
     /// The same with files of ours that the program reads, at the same path inside.
@@ -311,15 +311,18 @@ impl Sandbox {
     }
 }
 
-/// The name of the sandbox of a worktree with this record. A repository that is moved keeps its sandboxes: only where the
-/// file system does not tell when a directory was made, its paths count, so that another worktree never gets this one's.
-fn name_of(common_dir: &Path, record: &Path) -> Result<String> {
+/// The sandbox of a worktree with this record, among all. A repository that is moved keeps its sandboxes. Where the file
+/// system does not tell when a directory was made, its paths count, so that another worktree never gets this one's; so they
+/// did everywhere once.
+fn box_of(boxes: &Path, common_dir: &Path, record: &Path) -> Result<PathBuf> {
     let meta = std::fs::metadata(record).map_err(|e| Failure::failed("cannot read a worktree's record").because(e))?;
-    let key = match meta.created() {
-        Ok(born) => format!("{}\n{born:?}", meta.ino()),
-        Err(_) => format!("{}\n{}\n{}", common_dir.display(), record.display(), meta.ino()),
-    };
-    Ok(Digest::of(key.as_bytes()).to_string()[..32].to_owned())
+    let born = meta.created().ok().map(|time| format!("{time:?}"));
+    let named = |key: String| boxes.join(&Digest::of(key.as_bytes()).to_string()[..32]);
+    let by_path = named(format!("{}\n{}\n{}\n{born:?}", common_dir.display(), record.display(), meta.ino()));
+    Ok(match born {
+        Some(born) if !by_path.exists() => named(format!("{}\n{born}", meta.ino())),
+        _ => by_path,
+    })
 }
 
 impl Sandbox {

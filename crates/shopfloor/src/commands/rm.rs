@@ -203,11 +203,10 @@ fn look_at(ui: &Ui, env: &Env, main: &Path, args: &Args, chosen: &[&Row]) -> Res
     chosen.iter().filter(|_| !args.force).try_for_each(|row| refuse_unlanded(&env.at(main)?, row))?;
     match chosen.iter().find(|row| row.kind == "root" && row.worker.is_none()) {
         Some(plain) => worker(ui, env, plain, false).map(drop).map_err(|failure| {
-            // Here `--yes` makes no agent of it.
+            // Here `--yes` makes no agent of it. git would delete all that it ignores there, and an agent can have written the
+            // record that names the directory.
             let path = shell_word(Path::new(&plain.worktree));
-            let hint =
-                format!("`git worktree remove {path}` removes it, or `shopfloor adopt {path}` makes an agent of it");
-            Failure { hints: vec![hint], ..failure }
+            Failure { hints: vec![format!("`shopfloor adopt {path}` makes an agent of it")], ..failure }
         }),
         None => Ok(()),
     }

@@ -135,11 +135,15 @@ pub fn read(env: &Env, repository: &Repository, is_private: bool) -> Result<Surr
 /// The files that are there as their steps need them.
 fn present(env: &Env, repository: &Repository, has_claude: bool) -> Result<Vec<String>> {
     let claude = has_claude.then_some("--claude");
-    let planned = ask(env, &[&["ledger-synth", "--dry-run", "install"][..], claude.as_slice()].concat())?.records;
+    let planned = ask(env, &[&["ledger-synth", "--dry-run", "install"][..], claude.as_slice()].concat())?;
+    // What cannot be told is not called there.
+    let is_known = planned.status.success();
     let skills = SKILLS.iter().map(|(name, _)| skill::file(DIR, name));
     let all = std::iter::once("sweatfile").chain(LEDGER_FILES).map(str::to_owned).chain(skills);
     let is_present = |file: &String| {
-        repository.main.join(file).symlink_metadata().is_ok() && planned.iter().all(|one| one["wrote"] != **file)
+        repository.main.join(file).symlink_metadata().is_ok()
+            && (is_known || !LEDGER_FILES.contains(&file.as_str()))
+            && planned.records.iter().all(|one| one["wrote"] != **file)
     };
     Ok(all.filter(is_present).collect())
 }

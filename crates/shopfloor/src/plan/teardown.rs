@@ -1,14 +1,15 @@
 //! How a step is taken back: by its own tool.
 
 use crate::setup_log::Record;
-use crate::step::{CommandWords, LEDGER, OVERLAY, SKILLS, SWEATFILE, WORKERS, hooked};
+use crate::skill::{self, DIR, SKILLS as SKILL_FILES};
+use crate::step::{CommandWords, LEDGER, LEDGER_FILES, OVERLAY, SKILLS, SWEATFILE, WORKERS, hooked};
 
 const REPAIR: [&str; 4] = ["sweatfile-apply", "doctor", "--repair", "--yes"];
 
 /// The commands that take a step back, but for the files that were there before; without those of its tool, if nothing of
 /// it is there.
 pub fn commands(step: &str, record: &Record, is_there: bool) -> Vec<CommandWords> {
-    let kept = record.kept(step);
+    let kept: Vec<&String> = record.kept(step).iter().filter(|file| is_of(step, file)).collect();
     // The hook goes first: it would attach worktrees anew.
     let hook =
         hooked(step).filter(|tool| record.has_hooks(tool)).map(|tool| CommandWords::new(&[tool, "hook", "uninstall"]));
@@ -23,8 +24,19 @@ pub fn commands(step: &str, record: &Record, is_there: bool) -> Vec<CommandWords
         WORKERS => &[&["worker-ctl", "deinit", "--yes"]],
         _ => &[],
     };
-    let keep = kept.iter().filter(|_| step != SWEATFILE).map(|file| format!("--keep={file}"));
+    let keep = kept.iter().filter(|_| matches!(step, LEDGER | SKILLS)).map(|file| format!("--keep={file}"));
     hook.into_iter().chain(own.iter().map(|words| CommandWords::new(words).with(keep.clone()))).collect()
+}
+
+/// Whether a step writes this file: an agent can have written the record.
+fn is_of(step: &str, file: &str) -> bool {
+    let is_skill = || SKILL_FILES.iter().any(|(name, _)| skill::file(DIR, name) == file);
+    match step {
+        SWEATFILE => file == "sweatfile",
+        LEDGER => LEDGER_FILES.contains(&file) || is_skill(),
+        SKILLS => is_skill(),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ pub fn take(ctx: &Context<'_>, name: &str, id: &str, is_given: &dyn Fn(&str) -> 
         !before.any(is_given)
     };
     poll::holds(TURN_LIMIT, TURN_POLL, || ctx.check_ending().is_err() || ctx.state().is_ok_and(is_next));
+    ctx.check_ending()?;
     deliver(ctx, worker, &input, &task_text(ctx, worker, &task.prompt))?;
     ctx.ui.note(format!("{name} got the task {id} of the queue"));
     Ok(())

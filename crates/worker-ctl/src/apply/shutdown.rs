@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::printable;
 
 use crate::apply::{jobs, session, transition};
@@ -28,7 +28,9 @@ pub fn end_all(ctx: &Context<'_>, is_forced: bool) -> Result<()> {
             let is_recorded = || ctx.state().is_ok_and(|state| !state.workers.values().any(is_up));
             match session::end(ctx, &workers, is_forced) {
                 // As on a full disk: they are ended all the same.
-                Err(why) if !is_recorded() => session::end_unknown(ctx, &tmux, is_forced).and(Err(not_recorded(why))),
+                Err(why) if why.exit != Exit::Busy && !is_recorded() => {
+                    session::end_unknown(ctx, &tmux, is_forced).and(Err(not_recorded(why)))
+                }
                 ended => ended,
             }
         }

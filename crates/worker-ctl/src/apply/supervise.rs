@@ -40,7 +40,7 @@ const POLL: Duration = Duration::from_millis(250);
 /// The interval between rounds while a text waits for a person to stop typing.
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The same while a job waits in a cluster.
+/// The same while a job waits in a cluster, or a task for a worker that cannot take it yet.
 const QUEUED_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What an `up` that keeps running does beside keeping the sessions up.
@@ -168,10 +168,10 @@ impl Rounds {
     /// Whether a round is due, and the state can be read.
     fn is_due(&mut self, ctx: &Context<'_>, shared: &Shared) -> bool {
         let interval = patrol_interval(ctx);
-        let is_soon = self.is_waiting || shared.is_passed_over.load(Ordering::Relaxed);
-        let interval = if is_soon { interval.min(SHORT_INTERVAL) } else { interval };
-        // Slurm tells nobody that a job runs.
-        let interval = if self.is_queued { interval.min(QUEUED_INTERVAL) } else { interval };
+        let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
+        // Slurm tells nobody that a job runs, and no file that a set-up is over.
+        let is_due = self.is_queued || shared.is_passed_over.load(Ordering::Relaxed);
+        let interval = if is_due { interval.min(QUEUED_INTERVAL) } else { interval };
         let now = read_mtimes(ctx);
         // tmux 3.3 misses some ends, so its hook does not tell of every one. Each end counts once, whatever comes of it.
         let running = self.programs.len();

@@ -27,6 +27,8 @@ pub struct Args {
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::recover(ctx)?;
+    // Nobody may have seen what was committed before, and a task that is done is not sent again.
+    commands::look(ctx)?;
     let chosen = commands::choose(&ctx.state()?, &args.workers, args.all)?;
     let names: Vec<String> = chosen.iter().map(|worker| worker.name.clone()).collect();
     if ctx.is_dry {

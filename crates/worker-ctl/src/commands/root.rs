@@ -54,16 +54,31 @@ pub fn run(ui: &Ui, env: &Env, RootCommand::Trust(args): &RootCommand) -> Result
 /// Shows the configuration of a root, and lists the root if a person agrees.
 fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
     let known = require_root(env, root)?;
+    if is_in_worktree(root) {
+        return Err(failure::TAMPERED
+            .failure(format!("{} lies in a worktree, where an agent can write", root.display()))
+            .hint("move it out of there, or make another root: `worker-ctl init --target DIR`"));
+    }
     // A person writes down where it has moved.
     let configured = RootConfig::load(env, root, &[])?;
     let configured = configured.given("source").map(|source| real(&root.join(expand_home(env, source))));
     let source = configured.filter(|source| source.is_dir()).unwrap_or_else(|| known.clone());
-    let config = fs::read(&layout::config(root))?.unwrap_or_default();
-    let title = format!("{}, a root of {}, has this configuration:", root.display(), source.display());
-    let config = String::from_utf8_lossy(&config);
+    let before = match source != real(&known) {
+        true => {
+            Git::find(&env.at(&source)?)?.discover()?;
+            format!(" (until now of {})", known.display())
+        }
+        false => String::new(),
+    };
+    let shown = fs::read(&layout::config(root))?.unwrap_or_default();
+    let title = format!("{}, a root of {}{before}, has this configuration:", root.display(), source.display());
+    let config = String::from_utf8_lossy(&shown);
     let lines = config.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned);
     ui.show(&std::iter::once(title).chain(lines).collect::<Vec<_>>());
     ui.require_yes(is_agreed, "Run what it says, in this root from now on?", "the root was not listed")?;
+    if fs::read(&layout::config(root))?.unwrap_or_default() != shown {
+        return Err(Failure::failed("config.toml has changed meanwhile").hint("run the same command again"));
+    }
     let common = common_of(env, &source);
     if source != real(&known) {
         if has_clone(root) {
@@ -76,6 +91,11 @@ fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
     list_root(env, root, Some(&common))
 }
 
+/// Whether a root lies in a worktree: `init` makes none there, where an agent could go on writing its configuration.
+fn is_in_worktree(root: &Path) -> bool {
+    root.ancestors().skip(1).any(|above| above.join(".git").symlink_metadata().is_ok())
+}
+
 /// Asks about the root that the current repository records, which may be from before there was a list. All other
 /// failures stay as they are.
 pub fn offer(ui: &Ui, env: &Env, failure: Failure) -> Result<()> {
@@ -84,8 +104,7 @@ pub fn offer(ui: &Ui, env: &Env, failure: Failure) -> Result<()> {
         return Err(failure);
     }
     let recorded = read_record(&Git::find(env)?.discover()?.home.common_dir)?.unwrap_or_default();
-    // `init` makes no root in a worktree, where an agent could go on writing its configuration.
-    if recorded.ancestors().skip(1).any(|above| above.join(".git").symlink_metadata().is_ok()) {
+    if is_in_worktree(&recorded) {
         return Err(failure);
     }
     trust(ui, env, &real(&recorded), false)

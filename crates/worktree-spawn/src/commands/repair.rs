@@ -1,7 +1,6 @@
 //! `repair`: finish what killed commands began, reconnect moved worktrees, restore exclude lines.
 
 use std::cell::Cell;
-use std::path::Path;
 
 use serde::Serialize;
 use serde_json::json;
@@ -42,10 +41,10 @@ pub enum RepairSubject {
 fn lost_and_fix(worktree: &Worktree) -> (String, String) {
     let path = worktree.path.display();
     if worktree.is_cut_off() {
-        let dot_git = shell_word(&worktree.path.join(".git"));
-        let line = shell_word(Path::new(&format!("gitdir: {}", worktree.git_dir.display())));
-        let fix = format!("if the directory is that worktree: `rm -f {dot_git} && echo {line} > {dot_git}`");
-        return (format!("{path} has no `.git` file"), fix);
+        // No command of yours has made it, so an agent may have written the record, about any directory.
+        let fix = "if the directory never was a worktree, `git worktree prune` removes git's record of it; if it was, \
+                   `git worktree repair` connects it";
+        return (format!("{path} has no `.git` file"), fix.to_owned());
     }
     let command = match Agent::load(&layout::identity_file(&worktree.git_dir)) {
         Ok(Some(agent)) if agent.kind == AgentKind::Subtree => format!("worktree-spawn remove {}", agent.id),
