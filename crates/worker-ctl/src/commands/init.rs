@@ -49,6 +49,9 @@ struct NewRoot {
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Exit> {
+    // Of two at once the second one finds the root of the first.
+    let list = DirList::roots(env).filter(|_| !ui.is_dry());
+    let _lock = list.map(|file| Lock::take(&file.path().with_extension("new.lock"))).transpose()?;
     let (git, mut new) = plan(env, args, flags)?;
     if ui.is_dry() {
         let would = format!("create {} for {} of {}", new.root.display(), new.branch, new.source.display());

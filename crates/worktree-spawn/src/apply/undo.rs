@@ -191,7 +191,8 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
         // A git that was killed while it made the branch leaves its lock, which no other process uses.
         let heads = place.common_dir.join("refs/heads");
         let branch = branch_of(&open.id, &spawn);
-        if heads.canonicalize().is_ok_and(|real| real == heads) && !branch.contains('/') {
+        // With reftables it is a file.
+        if heads.canonicalize().is_ok_and(|real| real == heads && real.is_dir()) && !branch.contains('/') {
             fs::remove(&heads.join(format!("{branch}.lock")))?;
         }
     }

@@ -32,8 +32,8 @@ const OUTSIDE: [(&str, i32); 8] = [
 ];
 
 /// Commands that need a person's word exit with 3, so that their pages say so.
-const DECIDED: [&str; 6] =
-    ["shopfloor adopt", "shopfloor back", "shopfloor land", "worker-ctl accept", "worker-ctl add", "worker-ctl reset"];
+const DECIDED: [&str; 5] =
+    ["shopfloor adopt", "shopfloor back", "shopfloor land", "worker-ctl add", "worker-ctl reset"];
 
 /// Commands that answer "no" with 1, so that their pages say so.
 const ANSWERING: [&str; 29] = [

@@ -153,7 +153,7 @@ fn a_worktree_that_has_lost_its_git_file_gets_it_again() {
     let record = app.path.join(".git/worktrees/x/gitdir");
     let gitdir = std::fs::read_to_string(&record).unwrap();
     write(&record, &format!("{}/.git\n", yours.display()));
-    app.spawn(&["repair"]).exit(0).out_has("if the directory is that worktree: ");
+    app.spawn(&["repair"]).exit(0).out_has("`git worktree prune` removes git's record of it");
     assert!(!yours.join(".git").exists());
     write(&record, &gitdir);
     // A repository in the place of the file is named, with a way out.
@@ -174,4 +174,26 @@ fn the_configuration_of_an_agent_is_restored() {
     y.git(&["clean", "-qffdx"]);
     app.spawn(&["repair"]).exit(0).out_has("restored the configuration of main.y");
     assert!(y.read(".mcp.json").contains("main.y"));
+}
+
+#[test]
+fn a_killed_spawn_is_undone_where_refs_are_no_files() {
+    let w = World::new();
+    let repo = w.at(w.home("tables"));
+    std::fs::create_dir(&repo.path).unwrap();
+    if *repo.run("git", &["init", "-q", "-b", "main", "--ref-format=reftable"]).any_status().any_out().any_err().status
+        != Some(0)
+    {
+        return;
+    }
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
+    repo.write(".git/hooks/post-checkout", "#!/bin/sh\nkill -9 $PPID\n");
+    repo.sh("chmod +x .git/hooks/post-checkout").exit(0);
+    repo.spawn(&["subtree", "a"]).any_status().any_out().any_err();
+    repo.sh("rm .git/hooks/post-checkout").exit(0);
+    repo.spawn(&["repair"]).exit(0).any_out().any_err();
+    assert_eq!(repo.git(&["branch", "--list", "main.a"]), "");
+    let again = subtree(&repo, &["a"]);
+    subtree(&repo, &["c"]);
+    assert!(again.path.is_dir());
 }
