@@ -112,15 +112,14 @@ impl<G: Ground> SyncRun<'_, G> {
             if !self.ground.is_present(&other).unwrap_or(false) {
                 continue;
             }
-            let Ok(files) = self.plan(&other, Scope::Only(&pushed)) else { continue };
+            let Ok(files) = self.plan(&other, Scope::All) else { continue };
             keep_read(self.ground, &files)?;
             // One that was emptied waits for a person, who is told by the next run over it.
-            match self.plan(&other, Scope::All) {
-                Ok(all) if !is_emptied(&other, &all) => {}
-                _ => continue,
+            if is_emptied(&other, &files) {
+                continue;
             }
-            let clean: BTreeSet<RelPath> =
-                files.into_iter().filter(PlannedFile::is_pull).map(|file| file.seen.path).collect();
+            let is_clean = |file: &PlannedFile| file.is_pull() && pushed.contains(&file.seen.path);
+            let clean: BTreeSet<RelPath> = files.into_iter().filter(is_clean).map(|file| file.seen.path).collect();
             if clean.is_empty() {
                 continue;
             }

@@ -113,7 +113,6 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         // that has it for a moment.
         trash::keep_commit(env, git, place, known, tip)?;
     }
-    let is_kept = done.trash.is_some();
     let open = journal::begin(&place.shared(), &known.agent.id, journal_entry(removal)?)?;
     let moves = Moves::of(place, &open, &known.worktree.path);
     // Only what the record leads to, and what leads back to it, is moved and removed, wherever its path leads by then.
@@ -122,7 +121,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         false => Some(WorktreeDir::require(&moves.path, &moves.record)?),
     };
     if let Some(worktree) = &mut worktree
-        && let Err(failure) = move_aside(place, git, (&moves, worktree), is_kept)
+        && let Err(failure) = move_aside(place, git, (&moves, worktree), done.trash.as_deref())
     {
         return Err(match failure.exit {
             // After a signal the next command finishes the removal.
@@ -184,17 +183,33 @@ fn journal_entry(removal: &AgentRemoval) -> Result<RemovalJournal> {
 }
 
 /// Moves the worktree to a path that nobody else uses, and then looks for changes that were made in the meantime.
-fn move_aside(place: &Place, git: &Git, (moves, worktree): (&Moves, &mut WorktreeDir), is_kept: bool) -> Result<()> {
+fn move_aside(
+    place: &Place,
+    git: &Git,
+    (moves, worktree): (&Moves, &mut WorktreeDir),
+    kept: Option<&str>,
+) -> Result<()> {
     worktree.require_at(&moves.path)?;
     if !worktree.rename(moves.aside.file_name().unwrap_or_default())? {
         return Err(Failure::failed(format!("cannot move {} to {}", moves.path.display(), moves.aside.display())));
     }
     place.record_path(&moves.record, &moves.aside)?;
-    if is_kept {
+    match kept {
+        Some(kept) => require_kept(place, git, moves, kept)?,
+        None => look_again(place, git, moves)?,
+    }
+    worktree.require_at(&moves.aside)
+}
+
+/// Refuses a worktree that has changed since it was kept under a ref (exit 1).
+fn require_kept(place: &Place, git: &Git, moves: &Moves, kept: &str) -> Result<()> {
+    let worktree = moves.worktree();
+    if trash::is_as_kept(&worktree.git(git, place)?, &worktree.path, kept)? {
         return Ok(());
     }
-    look_again(place, git, moves)?;
-    worktree.require_at(&moves.aside)
+    Err(failure::CHANGED
+        .failure(format!("{} is still changing", moves.path.display()))
+        .hint("the worktree is back in its place; end what works there and run the command again"))
 }
 
 /// Refuses a worktree that has changed since its removal was decided (exit 1).
@@ -290,6 +305,7 @@ pub fn recover(place: &Place, git: &Git) -> Result<Vec<String>> {
         let id = open.id.clone();
         notes.push(
             recover_one(place, git, open)
+                .and_then(|note| Ok(note + &trash::last_of(git, place, &id)?))
                 .unwrap_or_else(|failure| format!("cannot finish the removal of {id}, which was killed: {failure}")),
         );
     }
@@ -306,7 +322,10 @@ fn recover_one(place: &Place, git: &Git, open: OpenJournal<RemovalJournal>) -> R
     let at = match recorded_path(if is_final { &unplaced.record_aside } else { &unplaced.record })? {
         // Half of the record may be deleted already; then the files are gone, too.
         None if is_final => unplaced.record_aside.clone(),
-        None => return open.close().map(|()| not_begun),
+        None => {
+            let gone = format!("the removal of {id} was killed, and git has no record of its worktree any more");
+            return open.close().map(|()| gone);
+        }
         Some(at) => at,
     };
     let moves = Moves::of(place, &open, &at.with_file_name(&open.entry.name));

@@ -34,7 +34,7 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
         let found = repository::commit(git, dir, &format!("{sha}^{{commit}}"))?;
         parents.extend(found.filter(|sha| !parents.contains(sha)));
     }
-    let tree = snapshot(git, known)?;
+    let tree = snapshot(git, dir)?;
     let message = format!("what {} had when it was removed", known.agent.id);
     let mut args = vec![tree.as_str()];
     for parent in &parents {
@@ -50,8 +50,7 @@ fn make_commit(git: &Git, dir: &Path, args: &[&str]) -> Result<String> {
 }
 
 /// The tree of all files that are not ignored, written through an index of its own.
-fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
-    let dir = &known.worktree.path;
+fn snapshot(git: &Git, dir: &Path) -> Result<String> {
     let index = git.own_index()?;
     let with_index = |args: &[&str], input: Vec<u8>| {
         let cmd = git.cmd_alone(dir).var("GIT_INDEX_FILE", index.path());
@@ -70,6 +69,22 @@ fn snapshot(git: &Git, known: &KnownAgent) -> Result<String> {
         with_index(&[&forced[..], &["--pathspec-from-file=-", "--pathspec-file-nul"]].concat(), there)?;
     }
     with_index(&["write-tree"], Vec::new())
+}
+
+/// Names the ref under which a removal of this agent kept something last, for a message; nothing if there is none.
+pub fn last_of(git: &Git, place: &Place, id: &str) -> Result<String> {
+    let git = git.common(&place.common_dir)?;
+    let how = ["for-each-ref", "--format=%(refname)", "--sort=-refname", "--count=1"];
+    let found = git.cmd(&place.common_dir).args(how).arg(format!("refs/shopfloor/trash/{id}/")).capture()?.text();
+    Ok(if found.is_empty() { found } else { format!("; what was kept of {id} last is {found}") })
+}
+
+/// Whether the worktree, wherever it is now, has the HEAD and the files that are kept under this ref.
+pub fn is_as_kept(git: &Git, dir: &Path, kept: &str) -> Result<bool> {
+    let revs = ["HEAD".to_owned(), format!("{kept}^1"), format!("{kept}^{{tree}}")];
+    let found: Vec<_> = revs.iter().map(|rev| repository::commit(git, dir, rev)).collect::<Result<_>>()?;
+    let [head, kept_head, tree] = &found[..] else { return Ok(false) };
+    Ok(head == kept_head && tree.as_ref() == Some(&snapshot(git, dir)?))
 }
 
 /// Keeps what is staged in a worktree that is not there, and the commit of its HEAD if that is detached.

@@ -1,7 +1,7 @@
 //! `remove` loses nothing.
 
 use crate::support::spawn::{app, branch_named, start, subtree};
-use crate::support::world::{Repo, World, needs_ordinary_user, text, wait_for, write};
+use crate::support::world::{Repo, World, needs_ordinary_user, text, wait_for, which, write};
 
 fn branches(app: &Repo<'_>) -> String {
     app.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])
@@ -418,4 +418,21 @@ fn what_nobody_can_read_is_not_removed() {
     assert!(feat.has("new"));
     feat.sh("chmod 700 new; rm -r new").exit(0);
     app.spawn(&["remove", "feat"]).exit(0).any_out().any_err();
+}
+
+#[test]
+fn what_is_written_after_a_forced_removal_has_kept_the_rest_is_not_deleted() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["x"]);
+    child.write("new", "work\n");
+    let late = format!("[ -e '{0}' ] || echo late > '{0}'", child.path.join("late").display());
+    let body =
+        format!("case \"$*\" in *refs/shopfloor/trash/*) {late};; esac\nexec '{}' \"$@\"", which("git").display());
+    w.program("git", &body);
+    app.spawn(&["remove", "x", "--force"]).exit(1).any_out().err_has("is still changing");
+    assert_eq!((child.read("new"), child.read("late")), ("work\n".into(), "late\n".into()));
+    let kept = app.spawn(&["remove", "x", "--force"]).exit(0).any_err().stdout.clone();
+    assert!(!child.path.exists());
+    assert_eq!(app.git(&["show", &format!("{}:late", kept.trim())]), "late\n");
 }
