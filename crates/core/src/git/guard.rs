@@ -2,6 +2,7 @@
 //! directory and the configuration of any repository it puts inside. None of that may make a git command of ours run a
 //! program, wait for ever, or work on another repository.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use super::sanitized_common_dir::{Owner, Setting, require_no_way_out, runs_nothi
 use super::{Git, LOCAL_VARS, nul_fields, private_dir, run_git};
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
-use crate::known_dirs::DirList;
+use crate::known_dirs::{self, DirList};
 use crate::path::real;
 use crate::proc::Cmd;
 
@@ -118,8 +119,11 @@ impl Git {
             let dot_git = worktree.join(".git");
             let shown = crate::text::shell_word(&dot_git);
             // `git worktree repair` would believe every other record, too.
-            let is_listed = DirList::worktrees(self.env())
-                .is_some_and(|list| list.load().is_ok_and(|all| all.contains_key(&real(worktree))));
+            let (env, at) = (self.env(), real(worktree));
+            let is_in_root = |roots: BTreeMap<PathBuf, PathBuf>| roots.keys().any(|root| at.starts_with(root));
+            let is_listed = DirList::worktrees(env)
+                .is_some_and(|list| list.load().is_ok_and(|all| all.contains_key(&at)))
+                || known_dirs::roots(env).is_ok_and(is_in_root);
             let (wanted, hint) = match git_dir {
                 // Where no command of the person's has made it, an agent may have written the record, about any directory.
                 Some(dir) if !is_listed => (dir.display().to_string(), format!("look at it: `ls -ld {shown}`")),
