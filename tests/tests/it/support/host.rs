@@ -71,11 +71,12 @@ impl<'w> Machine<'w> {
             })
             .expect("sshd starts");
         append(&known, &format!("[127.0.0.1]:{port} {public}"));
+        // The key exchange of OpenSSH's choice is most of the work of a short connection.
         append(
             &w.path("ssh_config"),
             &format!(
                 "Host {name}\n HostName 127.0.0.1\n Port {port}\n IdentityFile {}\n IdentitiesOnly yes\n \
-                 UserKnownHostsFile {}\n StrictHostKeyChecking yes\n",
+                 UserKnownHostsFile {}\n StrictHostKeyChecking yes\n KexAlgorithms curve25519-sha256\n",
                 own.display(),
                 known.display()
             ),
