@@ -305,6 +305,16 @@ pub fn read_record(common_dir: &Path) -> Result<Option<PathBuf>> {
     Ok(bytes.map(|bytes| PathBuf::from(OsStr::from_bytes(bytes.trim_ascii_end()))).filter(|path| path.is_absolute()))
 }
 
+/// The same, unless a command was killed before it finished that root: the user's list names it, its state was never changed,
+/// and it lacks its configuration, which is written last.
+pub fn read_finished(env: &Env, common_dir: &Path) -> Result<Option<PathBuf>> {
+    let Some(recorded) = read_record(common_dir)? else { return Ok(None) };
+    let is_listed = known_dirs::roots(env)?.get(&real(&recorded)) == Some(&real(common_dir));
+    let is_new = layout::state(&recorded).is_file() && !layout::backup(&recorded, 0).exists();
+    let is_half_made = is_listed && is_new && layout::config(&recorded).symlink_metadata().is_err();
+    Ok((!is_half_made).then_some(recorded))
+}
+
 /// The file in a source's git directory that records which root was cloned from it.
 pub fn record_file(common_dir: &Path) -> Result<PathBuf> {
     Ok(layout::private(common_dir)?.join("root"))

@@ -24,7 +24,7 @@ use crate::facts::adoption::{self, Adoptable};
 use crate::facts::{processes, version};
 use crate::failure;
 use crate::program_config::AgentTable;
-use crate::root::{follow_source, read_record};
+use crate::root::{follow_source, read_finished};
 use crate::settings::users_agents;
 use crate::store;
 use crate::worker::{Adopted, LandAs, Pushed, Task, Worker, new_name};
@@ -105,7 +105,7 @@ fn find_root(
     let given = named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from));
     let given = given.map(|dir| env.cwd.join(expand_home(env, &dir.to_string_lossy())));
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    match (read_record(&found.repo.common_dir)?, given) {
+    match (read_finished(env, &found.repo.common_dir)?, given) {
         (Some(recorded), Some(given)) if real(&recorded) != real(&given) => {
             let why =
                 format!("{} is not the root of this repository, which is {}", given.display(), recorded.display());

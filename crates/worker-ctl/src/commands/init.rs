@@ -21,7 +21,7 @@ use crate::commands;
 use crate::context::{Context, Flags};
 use crate::failure;
 use crate::layout::{self, RootLock};
-use crate::root::{DEFAULT, list_root, prove, read_record, record_file, write_owner};
+use crate::root::{DEFAULT, list_root, prove, read_finished, read_record, record_file, write_owner};
 use crate::store::{self, State};
 use crate::work_repo::{PUSH_URL, has_clone};
 
@@ -89,7 +89,7 @@ pub fn run_without_clone(
     let list = DirList::roots(env);
     let _lock = list.map(|file| Lock::take(&file.path().with_extension("new.lock"))).transpose()?;
     // Another command may have made it meanwhile.
-    if let Some(recorded) = read_record(common)? {
+    if let Some(recorded) = read_finished(env, common)? {
         return Ok(recorded);
     }
     let (git, mut new) = plan(&env.at(there)?, &Args { target: None }, (root, flags))?;
@@ -182,28 +182,44 @@ fn refuse_partial(git: &Git, repo: &Repo) -> Result<()> {
     Err(Failure::usage(why).hint(format!("fill it: `{unset} && git fetch --refetch {remote}`")))
 }
 
-/// Creates the clone, without a checkout, and with the hooks of the source. Every step may be repeated, so that a killed `init` can be run again.
+/// Creates the clone, without a checkout, and with the hooks of the source. It gets its name when it is complete, because
+/// git does not go on where another git was killed.
 fn make_clone(ui: &Ui, env: &Env, git: &Git, new: &NewRoot) -> Result<()> {
-    let NewRoot { root, branch, .. } = new;
+    let (root, git_dir) = (new.root.as_path(), new.root.join(".git"));
+    fs::sweep_temporaries(root)?;
+    if git_dir.symlink_metadata().is_ok() {
+        fill_clone(env, git, new, root)?;
+    } else {
+        let half_made = root.join(fs::unique_name());
+        fs::create_private_dir(&half_made)?;
+        fill_clone(env, git, new, &half_made)?;
+        fs::rename_over(&half_made.join(".git"), &git_dir)?;
+        fs::remove_empty_dir(&half_made);
+    }
+    let hooks = clone_hooks::compare(env, &new.source, root, None)?;
+    hooks.bring(env)?.iter().for_each(|warning| ui.warn(warning));
+    Ok(())
+}
+
+/// Makes the repository in `dir`, with the settings and the branches. Every step may be repeated.
+fn fill_clone(env: &Env, git: &Git, new: &NewRoot, dir: &Path) -> Result<()> {
     let run = |dir: &Path, args: &[&str]| -> Result<String> {
         let cmd = git.cmd(dir).var("GIT_DEFAULT_REF_FORMAT", "files");
         git_answer(args[0], &cmd.args(args.iter().copied()).capture()?)
     };
     let format = format!("--object-format={}", run(&new.source, &["rev-parse", "--show-object-format"])?);
-    run(root, &["init", "--quiet", "--template=", "--initial-branch", NO_BRANCH, &format])?;
+    run(dir, &["init", "--quiet", "--template=", "--initial-branch", NO_BRANCH, &format])?;
     let settings = written(&settings(env, git, new)?);
-    let file = root.join(".git/config");
+    let file = dir.join(".git/config");
     let own = fs::read_text(&file)?.unwrap_or_default();
     if !own.ends_with(&settings) {
         fs::replace(&file, &[own, settings].concat(), None)?;
     }
     let fetch =
         ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--update-shallow", "--no-write-fetch-head"];
-    git_answer("fetch", &git.fetching(root).args(fetch).arg("origin").capture()?)?;
-    run(root, &["rev-parse", "--verify", "--quiet", &format!("refs/remotes/origin/{branch}^{{commit}}")])?;
-    let hooks = clone_hooks::compare(env, &new.source, root, None)?;
-    hooks.bring(env)?.iter().for_each(|warning| ui.warn(warning));
-    Ok(())
+    git_answer("fetch", &git.fetching(dir).args(fetch).arg("origin").capture()?)?;
+    let branch = format!("refs/remotes/origin/{}^{{commit}}", new.branch);
+    run(dir, &["rev-parse", "--verify", "--quiet", &branch]).map(drop)
 }
 
 /// The settings of the source that its clone gets too. Some agents run git without the user's own configuration, and a
@@ -233,18 +249,19 @@ fn settings(env: &Env, git: &Git, new: &NewRoot) -> Result<Vec<Setting>> {
     Ok(settings)
 }
 
-/// Writes the state, the repository's record of the root, the line of the user's list, and the configuration. The
-/// configuration comes last, because it makes the directory a root.
+/// Writes the state, the line of the user's list, the repository's record of the root, and the configuration. The
+/// configuration comes last, because it makes the directory a root. The list comes before the record, because it proves
+/// that a root without a configuration is ours.
 fn record_root(env: &Env, new: &NewRoot) -> Result<()> {
     let NewRoot { root, repo, source, branch, .. } = new;
     for dir in [".worktrees", "logs", "locks"] {
         fs::create_private_dir(&root.join(dir))?;
     }
     store::create(root, &State::new(&store::new_tmux_socket(env, root)?))?;
+    list_root(env, root, Some(&repo.common_dir))?;
     let record = record_file(&repo.common_dir)?;
     fs::create_private_dir(record.parent().unwrap_or(&repo.common_dir))?;
     fs::replace(&record, format!("{}\n", root.display()).as_bytes(), Some(fs::PRIVATE))?;
-    list_root(env, root, Some(&repo.common_dir))?;
     if has_clone(root) {
         Git::find(env)?.in_clone(root, &layout::host_git(root), source)?;
     }

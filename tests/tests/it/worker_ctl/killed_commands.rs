@@ -9,7 +9,7 @@ use crate::support::floor::Floor;
 use crate::support::sweep::{assert_often, sweep_git, sweep_tool};
 use crate::support::worker::{by_hand, head, staff, tip, tree};
 use crate::support::worker::{deadly_git, floor};
-use crate::support::world::{Repo, World, text, wait_for};
+use crate::support::world::{Repo, World, text, wait_for, which};
 
 /// Kills a command at its writes, and then around its git commands. Returns at how many points it can be killed.
 fn sweep(floor: &Floor<'_>, prepare: impl Fn(), args: &[&str], verify: impl Fn(&str)) -> usize {
@@ -270,6 +270,55 @@ fn a_killed_init_can_be_repeated_and_only_reads_the_source() {
         root.run("worker-ctl", &["add", "adam", "--agent", "aider"]).succeeds();
         assert_eq!(w.at(root.path.join(".worktrees/adam")).read("README.md"), "app\n", "{when}");
         assert_eq!(image(), before, "{when}");
+    });
+    assert_often(kills, 10);
+}
+
+#[test]
+fn a_clone_whose_git_was_killed_is_made_anew() {
+    let w = World::new();
+    let (app, other) = (w.app(), w.repo("other"));
+    // A git that is killed in one command, with its caller, and leaves what no other one can go on with.
+    w.program(
+        "git",
+        &format!(
+            "case \"$KILL_IN  $* \" in 'init '*' init '*|'fetch '*' fetch '*) ;; *) exec '{git}' \"$@\" ;; esac\n\
+             '{git}' \"$@\"\n\
+             touch .git/config.lock .git/refs/remotes/origin/main.lock; [ $KILL_IN = fetch ] || rm .git/HEAD\n\
+             kill -KILL $PPID",
+            git = which("git").display(),
+        ),
+    );
+    let kill_and_repeat = |at: &Repo<'_>, args: &[&str], root: &str| {
+        for kill in ["init", "fetch"] {
+            let killed = at.run_with("worker-ctl", args, &[("KILL_IN", kill)]).any_status().any_out().any_err();
+            assert!(killed.status.is_none(), "{killed}");
+        }
+        at.run("worker-ctl", args).succeeds();
+        w.at(w.home(root)).sh("! ls -A | grep shopfloor-tmp").exit(0);
+    };
+    kill_and_repeat(&app, &["init"], "workers");
+    // The clone of a root that had none.
+    other.git(&["worktree", "add", "-q", "../x"]);
+    other.run("worker-ctl", &["add", "--worktree", "../x"]).succeeds().any_err();
+    kill_and_repeat(&other, &["add", "eve", "--agent", "aider"], "workers/other");
+}
+
+#[test]
+fn a_killed_first_add_of_a_worktree_can_be_repeated() {
+    let w = World::new();
+    let add = ["add", "x", "--worktree", "../x"];
+    let prepare = |name: &str| {
+        let app = w.repo(&format!("{name}/{name}"));
+        app.git(&["worktree", "add", "-q", "../x"]);
+        app
+    };
+    let kills = sweep_tool("worker-ctl", prepare, &add, |at, when| {
+        let again = at.run("worker-ctl", &add).any_status().any_out().any_err();
+        let is_there = again.status == Some(1) && again.stderr.contains("is the worker x already");
+        assert!(again.status == Some(0) || is_there, "{when}: {again:?}");
+        let all = at.run("worker-ctl", &["status", "--json"]).exit(0).json();
+        assert_eq!(all["workers"][0]["name"], "x", "{when}");
     });
     assert_often(kills, 10);
 }
