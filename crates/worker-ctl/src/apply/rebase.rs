@@ -7,7 +7,7 @@ use std::time::Duration;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{failed, private_dir, require_plain_ref};
-use shopfloor_core::proc::Output;
+use shopfloor_core::proc::{Output, Status};
 
 use crate::apply::checkout_update::ChangedFiles;
 use crate::apply::{deliver, publish, sandbox, transition, trash};
@@ -293,7 +293,7 @@ pub fn is_open(ctx: &Context<'_>, worker: &Worker) -> bool {
 }
 
 /// Moves a worktree that is at `landed` to `at`, in place. Returns `false`, with nothing lost, when the worktree is
-/// somewhere else or something is in the way.
+/// somewhere else or something is in the way. Fails if git was killed; then it can be repeated.
 pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &str) -> Result<bool> {
     let tree = place.tree;
     let (branch, head) = if tree.is_dir() { ctx.repo.head(tree).unwrap_or_default() } else { (None, None) };
@@ -312,8 +312,12 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
     }
     // `--keep` refuses when a change is in the way.
     let cmd = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[landed, at])?;
-    if !publish::when_unlocked(&cmd.args(["reset", "--quiet", "--keep", at]), tree)?.status.success() {
-        return Ok(false);
+    let moved = publish::when_unlocked(&cmd.args(["reset", "--quiet", "--keep", at]), tree)?;
+    match moved.status {
+        Status::Exited(0) => {}
+        Status::Exited(_) => return Ok(false),
+        // Nothing tells how far it got. The next command does it again, or sees that it is done.
+        Status::Signalled(_) => return Err(failed("reset", &moved)),
     }
     // The agent may have committed in between. Then the branch goes back to that commit.
     let before = ctx.repo.ask(tree, &["rev-parse", "HEAD@{1}"])?;

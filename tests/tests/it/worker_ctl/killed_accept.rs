@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use crate::support::floor::Floor;
 use crate::support::sweep::{assert_often, sweep_git, sweep_tool};
 use crate::support::worker::{assert_landed, commit, tip, tree};
-use crate::support::world::{World, text};
+use crate::support::world::{World, text, which};
 
 /// Work number `n` waits; what the source is at before it lands.
 fn waiting(floor: &Floor<'_>, n: usize) -> String {
@@ -107,4 +107,19 @@ fn an_accept_killed_with_nothing_to_merge_leaves_the_worker_idle() {
     };
     let kills = sweep_git(&floor, prepare, &["accept", "adam"], verify);
     assert!(kills >= 2, "only {kills} kills");
+}
+
+#[test]
+fn an_accept_whose_own_git_was_killed_is_finished_by_the_next_one() {
+    let w = World::new();
+    let floor = floor(&w);
+    let old = waiting(&floor, 1);
+    // It has moved the worktree, and cannot tell.
+    let script = "'{git}' \"$@\" || exit\ncase \"$KILL $* \" in 'it '*' reset '*) kill -KILL $$ ;; esac";
+    w.program("git", &script.replace("{git}", which("git").to_str().unwrap()));
+    let killed = floor.root.run_with("worker-ctl", &["accept", "adam"], &[("KILL", "it")]).exit(4);
+    killed.out_has(&tip(&floor)).err_has("not all is done").err_has("signal 9");
+    assert_eq!(text(&floor.status("adam"), "/task"), "needs_review");
+    floor.ctl(&["accept", "adam"]).succeeds();
+    assert_landed(&floor, "adam", &old, "after a kill of git");
 }
