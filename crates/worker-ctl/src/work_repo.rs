@@ -384,19 +384,24 @@ impl WorkRepo {
     /// Paths with uncommitted changes, and untracked files. A nested repository ends in `/`, also one that git does not
     /// take for one, of which it would keep the files alone.
     pub fn dirty(&self, worktree: &Path) -> Result<Vec<String>> {
+        Ok(self.changes(worktree)?.into_iter().map(|(_, path)| path).collect())
+    }
+
+    /// The same, each with whether it is untracked.
+    pub fn changes(&self, worktree: &Path) -> Result<Vec<(bool, String)>> {
         // git must not enter nested repositories, whose configuration an agent can write. They are kept as a whole.
         let (git, entries) = self.index_entries(worktree)?;
-        let mut paths = Vec::new();
+        let mut changes: Vec<(bool, String)> = Vec::new();
         for (code, path) in &git.status_of(worktree, &entries, LOOK_LIMIT)? {
             self.path_in(worktree, path)?;
-            let path = String::from_utf8_lossy(path).into_owned();
-            let outermost = Git::repository_above(worktree, Path::new(&path)).filter(|_| code == b"??");
+            let (is_untracked, path) = (code == b"??", String::from_utf8_lossy(path).into_owned());
+            let outermost = Git::repository_above(worktree, Path::new(&path)).filter(|_| is_untracked);
             let path = outermost.map_or(path, |dir| format!("{}/", dir.display()));
-            if paths.last() != Some(&path) {
-                paths.push(path);
+            if changes.last().is_none_or(|(_, last)| *last != path) {
+                changes.push((is_untracked, path));
             }
         }
-        Ok(paths)
+        Ok(changes)
     }
 
     /// Whether the worktree is on the worker's branch, at this commit, with no rebase under way.

@@ -22,7 +22,7 @@ use crate::apply::{clone_hooks, copied_files, sandbox, transition};
 use crate::attention;
 use crate::check_record::CheckRecord;
 use crate::context::Context;
-use crate::facts::worker_state::Standing;
+use crate::facts::worker_state::{Standing, dirty};
 use crate::failure;
 use crate::layout;
 use crate::plan::check::{CheckStep, keeps_person_away, next, record};
@@ -230,7 +230,7 @@ fn check_tree(ctx: &Context<'_>, worker: &Worker, (sha, tree): (&str, &str), aga
                 .failure(format!("{name} has another commit by now"))
                 .hint("run the same command again"));
         }
-        if !ctx.repo.dirty(worker.tree())?.is_empty() {
+        if !dirty(ctx, worker.tree())?.is_empty() {
             return Err(failure::DIRTY
                 .failure(format!("{} changed while it was checked", worker.worktree_path))
                 .hint("the check must not write files that git sees, and the worker must rest"));

@@ -1,9 +1,14 @@
 //! The standing of a worker and its work. It is read once, and `plan` decides from it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde::Deserialize;
 use shopfloor_core::error::Result;
-use shopfloor_core::git::LOOK_LIMIT;
+use shopfloor_core::fs::{self, Content, Root};
+use shopfloor_core::git::{LOOK_LIMIT, private_dir};
+use shopfloor_core::path::RelPath;
+use shopfloor_core::written_files::Listed;
 
 use crate::context::Context;
 use crate::facts::conflicts::left_markers;
@@ -29,7 +34,7 @@ pub struct WorktreeFacts {
     pub head: Option<String>,
     /// Whether a rebase is under way.
     pub is_rebasing: bool,
-    /// Files with uncommitted changes, and untracked files.
+    /// Files with uncommitted changes, and untracked files, as [`dirty`] tells.
     pub dirty: Vec<String>,
     /// Those of them that are as they were committed.
     pub always_dirty: Vec<String>,
@@ -68,7 +73,7 @@ impl Standing {
 
     /// Like [`read`](Self::read), against a commit of the default branch that was fetched before.
     pub fn read_on(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Standing> {
-        let worktree = WorktreeFacts::read(&ctx.repo, &ctx.source(), worker)?;
+        let worktree = WorktreeFacts::read(ctx, worker)?;
         // In a worktree with changes, or in a rebase, every plan is refused before it looks at the work.
         let is_at_rest = worktree.dirty.is_empty() && !worktree.is_rebasing;
         let sha = match worker.task {
@@ -89,10 +94,10 @@ impl Standing {
 }
 
 impl WorktreeFacts {
-    fn read(repo: &WorkRepo, source: &Path, worker: &Worker) -> Result<WorktreeFacts> {
-        let tree = worker.tree();
+    fn read(ctx: &Context<'_>, worker: &Worker) -> Result<WorktreeFacts> {
+        let (repo, source, tree) = (&ctx.repo, &ctx.source(), worker.tree());
         // Changes first, commits last: what is committed in between shows in HEAD.
-        let dirty = repo.dirty(tree)?;
+        let dirty = dirty(ctx, tree)?;
         let is_rebasing = is_rebasing(tree);
         let (branch, head) = repo.head(tree)?;
         let mut has_unmerged = false;
@@ -107,6 +112,36 @@ impl WorktreeFacts {
         let is_shared = worker.has_request() || repo.is_shared(&worker.branch)?;
         Ok(WorktreeFacts { branch, head, is_rebasing, dirty, always_dirty, is_shared, has_unmerged })
     }
+}
+
+/// What we read of sweatfile-apply's record of a worktree.
+#[derive(Deserialize)]
+struct SetUpRecord {
+    files: BTreeMap<RelPath, PlacedFile>,
+}
+
+#[derive(Deserialize)]
+struct PlacedFile {
+    content: Content,
+}
+
+/// The uncommitted changes and untracked files of a worktree, but for files that its set-up has placed and nobody has
+/// changed since, by a record that no agent wrote: nobody will commit these.
+pub fn dirty(ctx: &Context<'_>, tree: &Path) -> Result<Vec<String>> {
+    let mut changes = ctx.repo.changes(tree)?;
+    if let Some(file) = private_dir(tree).map(|dir| dir.join("shopfloor/sweatfile-apply/record.json"))
+        && let Some(text) = fs::read_no_follow(&file)?.filter(|text| Listed::read(ctx.env).has(&file, text))
+        && let Ok(SetUpRecord { files }) = serde_json::from_slice(&text)
+    {
+        let root = Root::open(tree)?;
+        for (path, placed) in files {
+            let is_its = |(is_new, changed): &(bool, String)| *is_new && Path::new(changed).starts_with(path.as_path());
+            if changes.iter().any(is_its) && root.content(&path)? == Some(placed.content) {
+                changes.retain(|change| !is_its(change));
+            }
+        }
+    }
+    Ok(changes.into_iter().map(|(_, path)| path).collect())
 }
 
 /// The changed files, of the first few, that are as they were committed: git's attributes ask for other contents. No

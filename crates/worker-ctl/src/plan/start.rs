@@ -30,7 +30,10 @@ pub fn start(
     // In a person's own worktree changes may be meant.
     if !(is_forced && worker.adopted.is_some()) {
         require_clean(worker, &facts.dirty, &facts.always_dirty).map_err(|failure| match worker.adopted {
-            Some(_) => failure.hint("if they are yours and the task is about them, use `--force`"),
+            Some(_) => failure.hint(format!(
+                "if set-up left them, or the task is about them: `worker-ctl start {} --task TASK --force`",
+                worker.name
+            )),
             None => failure,
         })?;
     }

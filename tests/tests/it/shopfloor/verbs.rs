@@ -398,3 +398,23 @@ fn another_program_takes_the_place_of_one_that_did_not_start() {
     assert_eq!(floor.status("z")["agent"], "mine");
     new("broken").exit(1).any_out().err_has("an agent of mine").err_has("`shopfloor nuke z` forgets it");
 }
+
+#[test]
+fn what_set_up_has_placed_is_in_the_way_of_no_task_and_no_landing() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nagent = \"scripted\"\n");
+    app.approved("[files.\"notes.md\"]\ncontent = \"read me\"\n");
+    let z = app.shopfloor(&["new", "z", "COMMIT f one First"]).exit(0).any_err();
+    let z = w.at(z.stdout.trim_end());
+    assert_eq!(z.git(&["status", "--porcelain", ".notes.md"]), "?? .notes.md\n");
+    app.shopfloor(&["wait", "z"]).exit(0).out_has("z needs_review");
+    app.shopfloor(&["review", "z", "--pin"]).exit(0).any_out().any_err();
+    app.shopfloor(&["land", "z"]).exit(0).any_out().any_err();
+    assert_eq!((app.read("f").as_str(), z.read(".notes.md").as_str()), ("one\n", "read me"));
+    // What somebody has changed since, a commit would lack.
+    z.write(".notes.md", "mine\n");
+    let refused = app.shopfloor(&["start", "z", "think"]).exit(1);
+    refused.err_has("  .notes.md").err_has("`shopfloor start z --task TASK --force`");
+}
