@@ -30,10 +30,7 @@ pub fn recover(place: &Place, git: &Git, lost: LostWorktrees) -> Result<Vec<Stri
     for open in abandoned {
         let id = open.id.clone();
         notes.push(match undo::undo(place, git, open, lost) {
-            Ok(UndoneSpawn::Undone(task)) => {
-                let task = task.map(|task| format!("; its task is in {}", task.display())).unwrap_or_default();
-                format!("undid the spawn of {id}, which was killed{task}")
-            }
+            Ok(UndoneSpawn::Undone(left)) => format!("undid the spawn of {id}, which was killed{left}"),
             Ok(left) => format!("the spawn of {id} was killed; {}", left.describe(&id)),
             Err(failure) => format!("cannot undo the spawn of {id}, which was killed: {failure}"),
         });

@@ -274,9 +274,7 @@ fn finish(
         match undo::delete_branch(place, git, id, tip, decided)? {
             None => {}
             Some(true) => done.deleted_branch = Some(id.clone()),
-            Some(false) => done.notes.push(format!(
-                "the branch {id} stays: it is checked out, has moved since, or nothing else has its commits"
-            )),
+            Some(false) => done.notes.push(undo::branch_stays(id)),
         }
     }
     if stays {

@@ -79,10 +79,6 @@ pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<(OpenJournal<Spa
     }
 }
 
-fn nothing_kept(failure: Failure) -> Failure {
-    failure.hint("nothing of the subtree was kept")
-}
-
 /// Makes the new branch.
 fn make_branch(context: &SpawnContext<'_>, plan: &Plan) -> Result<()> {
     let (name, null) = (format!("refs/heads/{}", plan.branch), "0".repeat(plan.base_sha.len()));
@@ -90,7 +86,7 @@ fn make_branch(context: &SpawnContext<'_>, plan: &Plan) -> Result<()> {
     let common_dir = &context.place.common_dir;
     git::require_plain_ref(common_dir, &name)?;
     let cmd = context.git.common(common_dir)?.cmd(common_dir).args(["update-ref", "-m", &message]);
-    run_git("update-ref", cmd.args([&name, &plan.base_sha, &null])).map(drop).map_err(nothing_kept)
+    run_git("update-ref", cmd.args([&name, &plan.base_sha, &null])).map(drop)
 }
 
 fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJournal<SpawnJournal>) -> Result<Worktree> {
@@ -124,7 +120,7 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     git.refuse_own_hooks(common_dir, &here.git_dir)?;
     let how = ["worktree", "add", "--quiet", "--no-checkout"];
     let cmd = git.cmd_alone(&here.path).var("GIT_COMMON_DIR", common_dir).args(how).arg(&plan.path).arg(&plan.branch);
-    run_git("worktree add", cmd).map_err(nothing_kept)?;
+    run_git("worktree add", cmd)?;
     let git_dir = private_dir(&plan.path)
         .ok_or_else(|| Failure::failed(format!("git made no worktree at {}", plan.path.display())))?;
     // If an earlier agent had this id, its session's events are no longer forwarded.

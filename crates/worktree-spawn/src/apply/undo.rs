@@ -10,6 +10,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git, WorktreeDir, recorded_path};
 use shopfloor_core::path::RelPath;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::written_files::Listed;
 
 use super::lock_and_excludes::release_excludes;
@@ -28,8 +29,8 @@ const OURS: [&str; 8] =
 /// What became of a spawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoneSpawn {
-    /// It is undone; its task is kept here.
-    Undone(Option<PathBuf>),
+    /// It is undone. What is left of it, as the end of a message.
+    Undone(String),
     /// It counts as made, because there is more than a spawn makes.
     Kept(PathBuf),
     /// Its worktree is not where it was, so the journal stays.
@@ -40,7 +41,7 @@ impl UndoneSpawn {
     /// What became of the spawn of this agent.
     pub fn describe(&self, id: &str) -> String {
         match self {
-            UndoneSpawn::Undone(_) => format!("undid the spawn of {id}"),
+            UndoneSpawn::Undone(left) => format!("undid the spawn of {id}{left}"),
             UndoneSpawn::Kept(path) => format!(
                 "kept {}, because there is more than a spawn makes; `worktree-spawn remove {id}` removes it",
                 path.display()
@@ -167,7 +168,7 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
         }
         return Ok(left);
     }
-    let mut undone = UndoneSpawn::Undone(None);
+    let mut left = String::new();
     let worktree = entry.as_mut().and_then(|entry| entry.found.take());
     // What is at the path otherwise is not the spawn's.
     if let (Some(entry), Some(worktree)) = (&entry, worktree) {
@@ -179,7 +180,7 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
             fs::create_private_dir(&undone_dir)?;
             let kept = undone_dir.join(format!("{}.md", new_uid()));
             fs::replace(&kept, &text, Some(fs::PRIVATE))?;
-            undone = UndoneSpawn::Undone(Some(kept));
+            left = format!("; its task is in {}", kept.display());
         }
         // An empty directory that was there before stays.
         match spawn.is_own() && !spawn.makes_dirs.contains(&spawn.path) {
@@ -196,7 +197,9 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
             fs::remove(&heads.join(format!("{branch}.lock")))?;
         }
     }
-    take_back(place, git, &open, entry.as_ref())?;
+    if take_back(place, git, &open, entry.as_ref())? {
+        left += &format!("; {}", branch_stays(branch_of(&open.id, &spawn)));
+    }
     open.close()?;
     if let Some(entry) = &entry {
         // What is empty now was made for the worktree.
@@ -204,7 +207,7 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
         above.map(fs::remove_empty_dir);
     }
     release_excludes(place, entry.as_ref().map_or(&spawn.path, |entry| &entry.path))?;
-    Ok(undone)
+    Ok(UndoneSpawn::Undone(left))
 }
 
 /// Whether somebody moved, ran or locked the worktree, committed, or has more in it than a spawn writes. A journal may be
@@ -259,8 +262,14 @@ fn has_staged(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRe
     Ok(!cmd.args(["diff-index", "--cached", "--quiet", &spawn.base_sha, "--"]).capture()?.status.success())
 }
 
-/// Removes everything except files: git's record, the branch unless it is checked out, and the directories above.
-fn take_back(place: &Place, git: &Git, open: &OpenJournal<SpawnJournal>, entry: Option<&WorktreeRecord>) -> Result<()> {
+/// Removes everything except files: git's record, the branch unless it is checked out, and the directories above. Says
+/// whether a branch of the spawn stays.
+fn take_back(
+    place: &Place,
+    git: &Git,
+    open: &OpenJournal<SpawnJournal>,
+    entry: Option<&WorktreeRecord>,
+) -> Result<bool> {
     let spawn = &open.entry;
     // In one step: a record that is only half deleted would look like a damaged worktree.
     let aside = layout::gone_dir(&place.shared()).join(format!("{}.git", open.uid()));
@@ -271,14 +280,15 @@ fn take_back(place: &Place, git: &Git, open: &OpenJournal<SpawnJournal>, entry: 
         place.remove_state(&aside)?;
         fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     }
+    let mut stays = false;
     if spawn.makes_branch {
         let decided = if spawn.is_own() { Decided::Here } else { Decided::ByJournal };
-        delete_branch(place, git, branch_of(&open.id, spawn), &spawn.base_sha, decided)?;
+        stays = delete_branch(place, git, branch_of(&open.id, spawn), &spawn.base_sha, decided)? == Some(false);
     }
     for dir in spawn.makes_dirs.iter().rev() {
         fs::remove_empty_dir(dir);
     }
-    Ok(())
+    Ok(stays)
 }
 
 /// Who says that a branch is to go.
@@ -309,10 +319,19 @@ pub fn delete_branch(place: &Place, git: &Git, branch: &str, tip: &str, decided:
     Ok(repository::commit(&git, &place.common_dir, &name)?.map(|_| false))
 }
 
-/// A failure with what became of the spawn that failed, if anything of it is left.
+/// A note about a branch that [`delete_branch`] has left.
+pub fn branch_stays(branch: &str) -> String {
+    let word = shell_word(Path::new(branch));
+    format!(
+        "the branch {branch} stays: it is locked, checked out, has moved since, or nothing else has its commits; \
+         `git branch -D {word}` gives it up"
+    )
+}
+
+/// A failure with what became of the spawn that failed.
 pub fn with_leftovers(failure: Failure, id: &str, undone: Result<UndoneSpawn>) -> Failure {
     match undone {
-        Ok(UndoneSpawn::Undone(_)) => failure,
+        Ok(UndoneSpawn::Undone(left)) if left.is_empty() => failure.hint("nothing of the subtree was kept"),
         Ok(left) => failure.details([left.describe(id)]),
         Err(left) => failure.details([format!("undoing the spawn failed: {left}")]).hint("run `worktree-spawn repair`"),
     }

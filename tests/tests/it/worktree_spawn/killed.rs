@@ -190,6 +190,23 @@ fn a_spawn_interrupted_in_a_hook_is_undone_and_later_work_is_kept() {
 }
 
 #[test]
+fn a_spawn_that_fails_names_the_branch_that_it_cannot_delete() {
+    let w = World::new();
+    let app = app(&w);
+    let hook = |line: &str| {
+        app.write(".git/hooks/post-checkout", &format!("#!/bin/sh\n{line}\nkill -TERM $PPID\nexec sleep 600\n"));
+        app.sh("chmod +x .git/hooks/post-checkout").exit(0);
+        app.spawn(&["subtree", "x"]).exit(143)
+    };
+    hook(":").err_has("nothing of the subtree was kept");
+    let locked = hook("touch $HOME/eng/repos/app/.git/packed-refs.lock");
+    locked.err_has("the branch main.x stays").err_has("`git branch -D main.x`");
+    assert!(!locked.stderr.contains("nothing of the subtree"));
+    app.sh("rm .git/packed-refs.lock && git branch -q -D main.x").exit(0);
+    assert_nothing_left(&app, "x", "by hand");
+}
+
+#[test]
 fn files_added_to_a_half_made_worktree_are_kept() {
     let w = World::new();
     let app = app(&w);
