@@ -50,7 +50,7 @@ impl TornDown {
             failure::TEARDOWN
                 .failure("not all teardown commands succeeded")
                 .details(self.failed.iter().map(|line| format!("  {line}")))
-                .hint("mend the cause; `sweatfile-apply sweep` runs them once more")
+                .hint("mend the cause and run the command again; when the worktree is gone, `sweatfile-apply sweep` runs them")
         })
     }
 }
@@ -286,7 +286,9 @@ fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done
         let line = format!("{}: {}", printable(&name), printable(&step.command));
         let waits_for = match (&others, step.is_begun && !again) {
             (Some(others), _) => Some(others.clone()),
-            (None, true) => Some("it was begun and cut off; `sweatfile-apply sweep --again` runs it once more".into()),
+            (None, true) => Some(
+                "it was begun and cut off; when the worktree is gone, `sweatfile-apply sweep --again` runs it".into(),
+            ),
             (None, false) if !is_approved(&step)? => Some("its sweatfile is not approved any more".into()),
             (None, false) => None,
         };

@@ -56,7 +56,8 @@ fn is_nothing(worktree: &OpenWorktree, dirs: &LayerFlags) -> Result<bool> {
     Ok(layers.layers.iter().all(|layer| layer.text.is_none()) && list.symlink_metadata().is_err())
 }
 
-/// Runs the teardown, and keeps the variables. What fails is told, and waits for `sweep`.
+/// Runs the teardown, and keeps the variables. What fails is told, and waits for `sweep`, or for the next removal if the
+/// worktree stays after all.
 fn before_removal(ui: &Ui, env: &Env, dirs: &LayerFlags, (git, repo): (Git, Repo)) -> Result<Vec<String>> {
     let worktree = OpenWorktree::open(env, git, repo)?;
     // This may refuse the removal.
@@ -69,7 +70,8 @@ fn before_removal(ui: &Ui, env: &Env, dirs: &LayerFlags, (git, repo): (Git, Repo
     let word = if ui.is_dry() { "would tear down" } else { "torn down" };
     notes.extend(torn_down.ran.iter().map(|line| format!("{word}: {line}")));
     let waits = torn_down.failed.iter().chain(&torn_down.left);
-    notes.extend(waits.map(|line| format!("not torn down, `sweatfile-apply sweep` tries again: {line}")));
+    let later = "not torn down; when the worktree is gone, `sweatfile-apply sweep` tries again";
+    notes.extend(waits.map(|line| format!("{later}: {line}")));
     Ok(notes)
 }
 

@@ -37,14 +37,17 @@ fn remove_runs_it_once_before_the_files_go_and_keeps_what_fails() {
     let wt = put(&app, "wt");
     wt.apply(&["remove", "--dry-run"]).exit(0).any_err().out_has("would run");
     assert_eq!(docker(&w), ["wt wt: compose up"]);
-    wt.apply(&["remove", "--strict"]).exit(4).any_out().err_has("false");
+    let strict = wt.apply(&["remove", "--strict"]).exit(4).any_out();
+    strict.err_has("false").err_has("run the command again; when the worktree is gone, `sweatfile-apply sweep`");
     assert!(wt.has(".sweatshop-env") && !w.at(w.home("")).has("later"));
     let done = wt.apply(&["remove", "--json"]).exit(4).any_err().json();
     assert_eq!(done["teardown"]["ran"].as_array().unwrap().len(), 1, "{done}");
     assert!(text(&done, "/teardown/failed/0").contains("false"), "{done}");
     assert!(!wt.has(".sweatshop-env") && w.at(w.home("")).read("later").contains("COMPOSE"));
     assert_eq!(docker(&w), ["wt wt: compose up", "wt wt: compose down -v"]);
-    // What has failed is tried again where the worktree is gone, and nothing else.
+    // What has failed is tried again at the next removal, and when the worktree is gone; nothing else is.
+    wt.apply(&["sweep", "-v"]).exit(0).err_has("nothing to do");
+    wt.apply(&["remove"]).exit(4).any_out().err_has("false");
     app.git(&["worktree", "remove", "--force", "../wt"]);
     w.area("");
     app.apply(&["sweep"]).exit(4).any_out().err_has("false");
