@@ -223,7 +223,7 @@ fn look_again(place: &Place, git: &Git, moves: &Moves) -> Result<()> {
     }
     let what = found.paths.iter().chain(&found.submodule).map(|what| format!("  {what}"));
     Err(failure::CHANGED
-        .failure(format!("{} changed while it was being removed", moves.path.display()))
+        .failure(format!("{} has changes that would be lost", moves.path.display()))
         .details(what)
         .hint("the worktree is back in its place; look at it and run the command again"))
 }
@@ -346,8 +346,9 @@ fn recover_one(place: &Place, git: &Git, open: OpenJournal<RemovalJournal>) -> R
         };
         if let Err(failure) = looked {
             put_back(place, &moves, found)?;
-            open.close()?;
-            return Err(failure);
+            let back =
+                format!("its worktree is back in its place; look at it and run `worktree-spawn remove {id}` again");
+            return open.close().map(|()| format!("the removal of {id} was killed, and {back}: {failure}"));
         }
     }
     let mut done = RemovalOutcome::default();

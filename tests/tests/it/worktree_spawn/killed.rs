@@ -3,7 +3,9 @@
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Stdio};
 
-use crate::support::spawn::{app, assert_nothing_left, branch_named, journals, killed_in_its_hook, start, subtree};
+use crate::support::spawn::{
+    UID, app, assert_nothing_left, branch_named, journals, killed_in_its_hook, start, state, subtree,
+};
 use crate::support::sweep::{assert_often, sweep_tool};
 use crate::support::world::{Repo, World, text, wait_for, write};
 
@@ -86,6 +88,24 @@ fn a_killed_forced_removal_loses_nothing() {
         assert_nothing_left(app, "x", when);
     });
     assert!(n.get() > 5);
+}
+
+#[test]
+fn a_forced_removal_that_was_killed_before_its_end_is_put_back_and_says_so() {
+    let w = World::new();
+    let app = app(&w);
+    let x = subtree(&app, &["x"]);
+    x.write("README.md", "changed\n");
+    app.git(&["update-ref", "refs/shopfloor/trash/main.x/1", "HEAD"]);
+    // As a kill leaves it between the move of the worktree and that of git's record. An agent may have written it, too.
+    let journal = serde_json::json!({"v": 2, "id": "main.x", "record": "x", "name": "x", "deletes": null});
+    write(&state(&app, &format!("removing/{UID}.json")), &journal.to_string());
+    std::fs::rename(&x.path, x.path.with_file_name(format!(".shopfloor-tmp-{UID}"))).unwrap();
+    let told = app.spawn(&["repair"]).exit(0).any_err();
+    told.out_has("back in its place").out_has("has changes that would be lost").out_has("  README.md");
+    told.out_has("what was kept of main.x last is refs/shopfloor/trash/main.x/1");
+    assert_eq!(x.read("README.md"), "changed\n");
+    assert_eq!(app.spawn(&["repair"]).exit(0).stdout, "");
 }
 
 fn start_in_group(at: &Repo<'_>, args: &[&str]) -> Child {
