@@ -6,6 +6,7 @@ use std::path::Path;
 
 use shopfloor_core::agents::SessionFile;
 use shopfloor_core::error::Result;
+use shopfloor_core::fs;
 use shopfloor_core::git::{ListedWorktree, recorded_dir};
 
 use crate::apply::{jobs, land_on_parent, rebase, removal, sandbox, session, transition};
@@ -97,24 +98,20 @@ pub fn record_news(ctx: &Context<'_>, name: &str) -> Result<()> {
 /// Looks after workers whose worktree in the person's own repository is gone, and git's record of it with it: finds the one
 /// that git has moved, else forgets the worker unless it has something open.
 fn forget_removed(ctx: &Context<'_>) -> Result<()> {
-    let is_gone = |worker: &Worker| {
-        let is_missing = worker.adopted.is_some() && worker.tree().symlink_metadata().is_err();
-        is_missing
-            && ctx
-                .of(worker)
-                .and_then(|ctx| recorded_dir(&ctx.repo.common, worker.tree()))
-                .is_ok_and(|record| record.is_none())
-    };
-    for name in ctx.state()?.workers.into_values().filter(is_gone).map(|worker| worker.name) {
+    let gone = ctx.state()?.workers.into_values().filter(|worker| is_gone(ctx, worker));
+    for name in gone.map(|worker| worker.name) {
         ctx.warn_on_failure(&name, || {
             let Some(_lock) = ctx.try_lock(&name)? else { return Ok(()) };
             let worker = ctx.worker(&name)?;
-            if !is_gone(&worker) {
+            if !is_gone(ctx, &worker) {
                 return Ok(());
             }
             let ctx = &ctx.of(&worker)?;
             let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch);
             let found = ctx.repo.trees()?.into_values().find(is_its);
+            if found.as_ref().is_some_and(|tree| is_leaving(&tree.path)) {
+                return Ok(());
+            }
             // It must be what could be adopted, with the same record: the file that leads to that is out of reach of others.
             match found.map(|tree| adoption::look(ctx.env, &tree.path)) {
                 Some(Ok(moved)) if !moved.is_of(&worker) => Ok(()),
@@ -131,6 +128,18 @@ fn forget_removed(ctx: &Context<'_>) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// Whether the worktree of an adopted worker is gone, and git's record of it with it.
+fn is_gone(ctx: &Context<'_>, worker: &Worker) -> bool {
+    let record = || ctx.of(worker).and_then(|ctx| recorded_dir(&ctx.repo.common, worker.tree()));
+    let is_missing = worker.adopted.is_some() && worker.tree().symlink_metadata().is_err();
+    is_missing && record().is_ok_and(|record| record.is_none())
+}
+
+/// Whether a removal is under way, which gives the worktree such a name first.
+fn is_leaving(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(fs::RESERVED))
 }
 
 /// The workers that something has happened to, each with the first input that is not recorded yet.
@@ -216,7 +225,11 @@ fn next_input(
         ctx.repo.cmd(path)?;
     }
     let Some(tree) = trees.get(path).filter(|_| path.is_dir()) else {
-        return Ok((!is_missing).then(|| Input::Fault { reason: Fault::WorktreeMissing }));
+        // A worker without a task whose worktree is removed is soon forgotten.
+        let is_its = |tree: &&ListedWorktree| tree.branch.as_ref() == Some(&worker.branch) && tree.path != path;
+        let stays = trees.values().filter(is_its).any(|tree| !is_leaving(&tree.path));
+        let is_fault = worker.task != Task::Idle || stays || !is_gone(ctx, worker);
+        return Ok((is_fault && !is_missing).then(|| Input::Fault { reason: Fault::WorktreeMissing }));
     };
     if is_missing {
         return Ok(Some(Input::Mended { reason: Fault::WorktreeMissing }));

@@ -353,7 +353,15 @@ fn a_worktree_is_removed_once_nobody_works_there_and_its_worker_is_forgotten() {
     floor.ctl(&["hook", "run", "pre-remove", app.path.to_str().unwrap()]).succeeds();
     floor.ctl(&["hook", "run"]).exit(2).err_has("`hook run` is for `pre-remove`");
     floor.ctl(&["accept", "x"]).exit(0).any_out().any_err();
+    // Who sees it while it is being removed tells of no fault.
+    let (path, aside) = (".shopfloor/worktrees/x", ".shopfloor/worktrees/.shopfloor-tmp-x");
+    app.git(&["worktree", "move", path, aside]);
+    floor.ctl(&["patrol"]).succeeds();
+    assert!(floor.status("x")["fault"].is_null() && text(&floor.status("x"), "/worktree").ends_with(path));
+    app.git(&["worktree", "move", aside, path]);
     app.spawn(&["remove", "x"]).succeeds().any_err();
+    floor.ctl(&["patrol", "--sessions"]).succeeds();
+    assert!(floor.status("x")["fault"].is_null());
     floor.ctl(&["patrol"]).exit(0).any_out().err_has("x is forgotten");
     assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
 }
