@@ -39,6 +39,8 @@ pub enum Note {
     BranchGone(String),
     /// What it has committed in its sandbox is not taken, for this reason.
     ImportRefused(String),
+    /// A removal or reset that did not end has kept work here.
+    Kept(String),
 }
 
 impl Note {
@@ -83,6 +85,7 @@ impl fmt::Display for Note {
             Note::OnBranch(Some(branch)) => write!(f, "its worktree is on the branch {branch} instead of its own"),
             Note::OnBranch(None) => f.write_str("its worktree is on no branch"),
             Note::ImportRefused(why) => f.write_str(why),
+            Note::Kept(place) => write!(f, "a removal or reset did not end; it kept {place}"),
             Note::BranchGone(branch) => write!(f, "its branch {branch} was deleted"),
         }
     }

@@ -15,6 +15,7 @@ use crate::plan::removal::refuse_loss;
 use crate::tmux::typing;
 use crate::work_repo::{is_rebasing, require_own_rebase};
 use crate::worker::{Session, Worker};
+use crate::worker_notes::Note;
 
 /// Removes workers one by one, each under its lock, unless `refuse` finds a reason in its record as it is then.
 pub fn nuke_each(
@@ -98,11 +99,7 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     let dir = &ctx.repo.top;
     let branch = format!("refs/heads/{}", worker.branch);
     let tip = ctx.repo.commit(dir, &branch)?;
-    let in_sandbox = sandbox::keep_losses(ctx, worker, is_forced)?;
-    let mut kept = trash::keep(ctx, worker, &losses)?;
-    kept.extend(in_sandbox);
-    sandbox::remove(ctx, worker)?;
-    runner::empty(ctx, worker)?;
+    let mut kept = keep(ctx, worker, &losses, is_forced)?;
     let removed = || -> Result<Vec<String>> {
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
         if let Some(tip) = tip {
@@ -124,8 +121,26 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
         Ok(aside)
     };
     let aside = with_kept(&kept, removed())?;
-    kept.extend(aside);
+    kept.extend(aside.into_iter().chain(kept_before(worker)));
     Ok(kept)
+}
+
+/// Keeps what would be lost with a worker or its task, and removes what its program had outside of the worktree. The record
+/// says where it is kept until the command has ended. Returns where.
+fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses, is_forced: bool) -> Result<Vec<String>> {
+    let in_sandbox = sandbox::keep_losses(ctx, worker, is_forced)?;
+    let mut kept = trash::keep(ctx, worker, losses)?;
+    kept.extend(in_sandbox);
+    ctx.update_worker(&worker.name, |worker| worker.notes.extend(kept.iter().cloned().map(Note::Kept)))?;
+    sandbox::remove(ctx, worker)?;
+    runner::empty(ctx, worker)?;
+    Ok(kept)
+}
+
+/// Where commands that did not end have kept what they took away.
+fn kept_before(worker: &Worker) -> impl Iterator<Item = String> {
+    let kept = |note: &Note| if let Note::Kept(place) = note { Some(place.clone()) } else { None };
+    worker.notes.iter().filter_map(kept)
 }
 
 /// Exit 1, forced or not, while another worktree of the repository lies inside, as a child's does: it would go along.
@@ -166,13 +181,9 @@ pub fn reset(
     let saved = trash::run_pre_remove(ctx, worker, &["overlay-sync"], false)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
     let losses = check_losses(ctx, worker, is_forced)?;
-    let in_sandbox = sandbox::keep_losses(ctx, worker, is_forced)?;
-    let mut kept = trash::keep(ctx, worker, &losses)?;
-    kept.extend(in_sandbox);
-    sandbox::remove(ctx, worker)?;
-    runner::empty(ctx, worker)?;
+    let mut kept = keep(ctx, worker, &losses, is_forced)?;
     let aside = with_kept(&kept, clean_worktree(ctx, worker, base))?;
-    kept.extend(aside);
+    kept.extend(aside.into_iter().chain(kept_before(worker)));
     transition::record(ctx, name, &Input::Reset { requeue })?;
     if is_up {
         match ctx.state()?.require(name).and_then(|worker| session::start(ctx, worker)) {

@@ -147,6 +147,26 @@ fn a_killed_reset_can_be_repeated_and_loses_nothing() {
 }
 
 #[test]
+fn what_a_killed_reset_or_nuke_has_kept_is_named() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).succeeds();
+    // Each is killed when most is gone already.
+    let kills = "case \"$KILL $* \" in 'it '*' clean '*|'it '*' -d refs/heads/'*) kill -KILL $PPID; exit ;; esac";
+    w.program("git", &format!("{kills}\nexec '{}' \"$@\"", which("git").display()));
+    for (n, command) in [&["reset", "adam", "--force"][..], &["nuke", "adam", "--force", "--yes"]].iter().enumerate() {
+        let sha = leave(&tree(&floor, "adam"), n);
+        let killed = floor.root.run_with("worker-ctl", command, &[("KILL", "it")]).any_status().any_out().any_err();
+        assert!(killed.status.is_none(), "{killed}");
+        assert_kept(&floor, &sha, n, "after the kill");
+        let note = floor.status("adam")["notes"][0].as_str().unwrap().to_owned();
+        let kept = note.strip_prefix("a removal or reset did not end; it kept ").unwrap();
+        assert_eq!(floor.root.git(&["show", &format!("{kept}:loose")]), format!("{n}\n"));
+        floor.ctl(command).exit(0).any_err().out_has(kept);
+    }
+}
+
+#[test]
 fn a_killed_start_sends_its_task_at_most_once() {
     let w = World::new();
     let floor = floor(&w);
