@@ -68,6 +68,8 @@ pub struct Env {
     pub cwd_named: bool,
     /// Whether a person can be asked: stdin and stderr are both a terminal.
     pub can_ask: bool,
+    /// Whether stdin is a terminal.
+    pub stdin_is_terminal: bool,
     /// Whether stdout is a terminal.
     pub stdout_is_terminal: bool,
     /// Whether stderr is a terminal.
@@ -117,6 +119,7 @@ impl Env {
             cwd,
             cwd_named: false,
             can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
             is_behind_front,

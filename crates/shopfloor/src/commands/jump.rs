@@ -1,7 +1,5 @@
 //! `jump`: to the agent that has waited longest.
 
-use std::io::IsTerminal;
-
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -57,7 +55,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         return Err(Failure::not_found("nobody waits for you").hint("`shopfloor status` shows all agents"));
     };
     // Inside tmux it may be this terminal's server, which needs no other.
-    if !args.name && !ui.is_dry() && env.var("TMUX").is_none() && !std::io::stdin().is_terminal() {
+    if !args.name && !ui.is_dry() && env.var("TMUX").is_none() && !env.stdin_is_terminal {
         return Err(Failure::usage("jump needs a terminal").hint("print who it is: `shopfloor jump --name`"));
     }
     if let Some(file) = file.filter(|_| !ui.is_dry()) {

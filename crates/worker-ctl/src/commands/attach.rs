@@ -1,7 +1,5 @@
 //! `attach`: attaches a person's terminal to a worker's session.
 
-use std::io::IsTerminal;
-
 use clap::Args as ClapArgs;
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -28,7 +26,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         let would = format!("attach this terminal to the session of {name}");
         return Ok(commands::show(ctx.ui, commands::about(name, json!({})), &[would]));
     }
-    if !ctx.tmux()?.is_inside() && !std::io::stdin().is_terminal() {
+    if !ctx.tmux()?.is_inside() && !ctx.env.stdin_is_terminal {
         return Err(Failure::usage("attach needs a terminal")
             .hint(format!("run it on one, or print the screen: `worker-ctl peek {name}`")));
     }
