@@ -57,7 +57,7 @@ pub struct Row {
     /// How many commits its branch has that the one on which its work lands lacks, and the other way round.
     pub ahead: Option<u64>,
     pub behind: Option<u64>,
-    /// Whether the branch on which its work lands has all that its own has, which is not as it was made.
+    /// Whether its branch has had work of its own, and the one on which that lands has all of it.
     #[serde(skip)]
     pub is_merged: bool,
     /// The request of its branch, as the forge told it last.

@@ -67,7 +67,7 @@ pub struct ListedAgent {
     pub refused: Option<String>,
     /// What its worktree changes of the branch on which its work lands, if that was asked for and can be told.
     pub stat: Option<DiffStat>,
-    /// Whether its branch has other files than when it was made, and nothing that the one on which its work lands lacks.
+    /// Whether its branch has had work of its own, and nothing that the one on which its work lands lacks.
     pub merged: Option<bool>,
     /// How many commits its branch has that the one on which its work lands lacks, and the other way round.
     pub distance: Option<(u64, u64)>,
@@ -253,12 +253,33 @@ fn changes(
     let git = worktree.git(git, place).ok()?;
     let target = target.map(|target| format!("refs/heads/{target}"));
     // A rebased branch, or one that has merged the other, has the other's changes as well.
-    let own = target.and_then(|target| diff_stat(&git, &worktree.path, &["--merge-base", &target]));
+    let own = target.as_ref().and_then(|target| diff_stat(&git, &worktree.path, &["--merge-base", target]));
     let stat = own.or_else(|| diff_stat(&git, &worktree.path, &[birth]));
-    let is_merged = listed.distance.map(|(ahead, _)| {
-        ahead == 0 && diff_stat(&git, &worktree.path, &[birth, "HEAD"]).is_some_and(|stat| stat.files > 0)
+    let refs = worktree.branch.as_ref().map(|branch| format!("refs/heads/{branch}")).zip(target);
+    let is_merged = listed.distance.zip(refs).map(|((ahead, _), (branch, target))| {
+        ahead == 0
+            && diff_stat(&git, &worktree.path, &[birth, "HEAD"]).is_some_and(|stat| stat.files > 0)
+            && has_had_work(&git, &worktree.path, (&branch, &target), birth)
     });
     Some((stat, is_merged))
+}
+
+/// Whether a branch was, since it was made, at a commit where the one on which its work lands had not been before, so that it
+/// has not only followed that one. Where git keeps no log of them, it counts as having had work.
+fn has_had_work(git: &Git, worktree: &Path, (branch, target): (&str, &str), birth: &str) -> bool {
+    // Newest first, each commit with the time.
+    let past = |name: &str| -> Vec<(String, i64)> {
+        let show = ["reflog", "show", "--date=unix", "--format=%H %gd", name, "--"];
+        let entry = |line: &str| {
+            let (commit, at) = line.split_once(' ')?;
+            Some((commit.to_owned(), at.rsplit_once("@{")?.1.trim_end_matches('}').parse().ok()?))
+        };
+        let output = git.cmd(worktree).args(show).within(LOOK_LIMIT).capture();
+        output.map(|output| output.text().lines().filter_map(entry).collect()).unwrap_or_default()
+    };
+    let first_there: BTreeMap<String, i64> = past(target).into_iter().collect();
+    let mut since = past(branch).into_iter().take_while(|(commit, _)| commit != birth).peekable();
+    since.peek().is_none() || since.any(|(commit, at)| first_there.get(&commit).is_none_or(|first| *first >= at))
 }
 
 /// Counts the lines of a difference; none where git fails.

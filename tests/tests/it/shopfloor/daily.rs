@@ -75,6 +75,13 @@ fn changes_are_the_branch_s_own_and_not_those_of_the_branch_on_which_it_lands() 
     child.write("feat", "b\n");
     let left = status();
     assert!(left.contains("+1 -1, uncommitted") && !left.contains("merged"), "{left}");
+    // A branch that has only followed the other one had nothing to merge.
+    let idle = w.at(app.shopfloor(&["new", "idle"]).exit(0).any_err().stdout.trim_end());
+    let later = |date| [("GIT_COMMITTER_DATE", date)];
+    app.write("README.md", "later\n");
+    app.run_with("git", &["commit", "-qam", "later"], &later("2026-02-02T00:00:00Z")).exit(0);
+    idle.run_with("git", &["merge", "-q", "--ff-only", "main"], &later("2026-03-03T00:00:00Z")).exit(0);
+    assert!(!status().contains("merged"), "{}", status());
 }
 
 #[test]
