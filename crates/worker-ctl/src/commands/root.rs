@@ -8,15 +8,16 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, answer as git_answer};
+use shopfloor_core::known_dirs;
 use shopfloor_core::path::real;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::commands::{self, about_root};
 use crate::failure;
 use crate::layout;
-use crate::root::{common_of, list_root, read_record, require_root, write_owner};
+use crate::root::{common_of, follow_source, list_root, read_record, require_root, write_owner};
 use crate::settings::RootConfig;
-use crate::work_repo::has_clone;
+use crate::work_repo::{has_clone, require_source};
 
 #[derive(Debug, Subcommand)]
 pub enum RootCommand {
@@ -39,11 +40,10 @@ pub struct TrustArgs {
 pub fn run(ui: &Ui, env: &Env, RootCommand::Trust(args): &RootCommand) -> Result<Exit> {
     let dir = env.cwd.join(expand_home(env, &args.dir.to_string_lossy()));
     let root = &real(&dir);
+    trust(ui, env, root, args.yes)?;
     if ui.is_dry() {
-        require_root(env, root)?;
         return Ok(commands::show(ui, about_root(root), &[format!("list {}", root.display())]));
     }
-    trust(ui, env, root, args.yes)?;
     match ui.is_json() {
         true => ui.json(&about_root(root)),
         false => ui.done(format!("listed {}", printable(&root.to_string_lossy()))),
@@ -51,7 +51,7 @@ pub fn run(ui: &Ui, env: &Env, RootCommand::Trust(args): &RootCommand) -> Result
     Ok(Exit::Done)
 }
 
-/// Shows the configuration of a root, and lists the root if a person agrees.
+/// Shows the configuration of a root, and lists the root if a person agrees. A dry run only says why that cannot be.
 fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
     let known = require_root(env, root)?;
     if is_in_worktree(root) {
@@ -63,13 +63,21 @@ fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
     let configured = RootConfig::load(env, root, &[])?;
     let configured = configured.given("source").map(|source| real(&root.join(expand_home(env, source))));
     let source = configured.filter(|source| source.is_dir()).unwrap_or_else(|| known.clone());
-    let before = match source != real(&known) {
-        true => {
+    // Of a root that is listed already, the source is what has moved.
+    if known_dirs::roots(env)?.contains_key(root) {
+        require_source(root, &source)?;
+    }
+    let before = match () {
+        () if source != real(&known) => {
             Git::find(&env.at(&source)?)?.discover()?;
             format!(" (until now of {})", known.display())
         }
-        false => String::new(),
+        () if !source.is_dir() => format!(" (which is missing; {})", follow_source(root)),
+        () => String::new(),
     };
+    if ui.is_dry() {
+        return Ok(());
+    }
     let shown = fs::read(&layout::config(root))?.unwrap_or_default();
     let title = format!("{}, a root of {}{before}, has this configuration:", root.display(), source.display());
     let config = String::from_utf8_lossy(&shown);

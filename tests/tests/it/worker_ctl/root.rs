@@ -237,6 +237,13 @@ fn a_root_follows_its_source_once_a_person_says_so() {
         let linked = moved.worktree("linked");
         let adopt = || moved.run("worker-ctl", &["add", "--worktree", linked.path.to_str().unwrap()]);
         adopt().exit(2).any_out().err_has("is gone").err_has("worker-ctl root trust");
+        for words in [&["root", "trust", ".", "--yes"][..], &["-n", "root", "trust", "."]] {
+            root.run("worker-ctl", words)
+                .exit(4)
+                .any_out()
+                .err_has("is missing")
+                .err_has("if it has moved, set `source`");
+        }
         let config = root.read("config.toml").replace(app.to_str().unwrap(), moved.path.to_str().unwrap());
         root.write("config.toml", &config);
         let trusted = root.run("worker-ctl", &["root", "trust", ".", "--yes"]).exit(0).any_out();
