@@ -282,6 +282,14 @@ impl Workspace {
         Ok(false)
     }
 
+    /// What to say of its directory where it is not present.
+    pub fn absence(&self) -> &'static str {
+        match self.root.symlink_metadata() {
+            Ok(_) => "is no workspace of this repository any more",
+            Err(_) => "is not there",
+        }
+    }
+
     /// Opens its directory. A linked worktree is proven by what lies in the open directory, because the way to it may lead
     /// elsewhere meanwhile; else exit 4, kind `tampered`.
     pub fn open(&self) -> Result<Root> {

@@ -13,7 +13,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     for workspace in &workspaces {
         if !workspace.is_gone() && matches!(workspace.is_present(), Ok(false)) && workspace.files.is_empty() {
             // `status` has no file of it to tell of.
-            ui.warn(format!("{} is not there", workspace.root.display()));
+            ui.warn(format!("{} {}", workspace.root.display(), workspace.absence()));
             is_in_step = false;
         }
     }

@@ -90,8 +90,8 @@ fn check_workspaces(workspaces: &[Workspace]) -> Vec<Finding<Repair>> {
             (false, Err(failure)) => failed("workspace", &failure),
             (false, Ok(false)) => Finding::bad(
                 "workspace",
-                format!("{root} is not there"),
-                "bring its disk back, or leave it alone with `overlay-sync detach`",
+                format!("{root} {}", workspace.absence()),
+                "bring it back, or leave it alone with `overlay-sync detach`",
                 None,
             ),
             (false, Ok(true)) => Finding::good("workspace", root.to_string()),

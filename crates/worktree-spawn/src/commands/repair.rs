@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, private_dir};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
@@ -45,6 +45,11 @@ fn lost_and_fix(worktree: &Worktree) -> (String, String) {
         let fix = "if the directory never was a worktree, `git worktree prune` removes git's record of it; if it was, \
                    `git worktree repair` connects it";
         return (format!("{path} has no `.git` file"), fix.to_owned());
+    }
+    if let Some(other) = private_dir(&worktree.path) {
+        let record = shell_word(&worktree.git_dir);
+        let fix = format!("if the one that was there is gone for good, remove git's record of it: `rm -r {record}`");
+        return (format!("{path} is another worktree by now, that of {}", other.display()), fix);
     }
     let command = match Agent::load(&layout::identity_file(&worktree.git_dir)) {
         Ok(Some(agent)) if agent.kind == AgentKind::Subtree => format!("worktree-spawn remove {}", agent.id),

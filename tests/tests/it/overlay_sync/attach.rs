@@ -187,6 +187,11 @@ fn another_repository_at_a_workspaces_path_gets_no_files() {
     s.put(".env", "A=secret\n");
     s.app.overlay(&["sync"]).succeeds().err_has("/a does not exist");
     assert!(!s.a.has(".env") && s.b.read(".env") == "A=secret\n");
+    s.app
+        .overlay(&["doctor"])
+        .exit(1)
+        .any_err()
+        .out_has("/a is no workspace of this repository any more; bring it back");
 }
 
 #[test]

@@ -95,6 +95,22 @@ fn a_worktree_of_another_repository_that_is_away_is_left() {
 }
 
 #[test]
+fn a_worktree_of_another_repository_in_the_place_of_one_is_told_as_that() {
+    let w = World::new();
+    let (app, other) = (app(&w), w.repo("other"));
+    let x = w.at(app.spawn(&["subtree", "x", "--base-dir", "../trees"]).succeeds().stdout.trim_end());
+    std::fs::remove_dir_all(&x.path).unwrap();
+    other.git(&["worktree", "add", "-q", x.path.to_str().unwrap()]);
+    let says = format!("trees/x is another worktree by now, that of {}", other.path.join(".git/worktrees/x").display());
+    let way = format!("`rm -r {}`", app.path.join(".git/worktrees/x").display());
+    app.spawn(&["doctor"]).exit(1).out_has(&says).out_has(&way);
+    app.spawn(&["repair"]).exit(0).out_has(&says).out_has(&way);
+    app.sh(way.trim_matches('`')).exit(0);
+    app.spawn(&["doctor"]).exit(0).any_out();
+    assert_eq!(x.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
 fn a_copied_repository_leaves_the_original_alone() {
     let w = World::new();
     let app = app(&w);
