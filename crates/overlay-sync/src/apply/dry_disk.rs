@@ -8,8 +8,11 @@ use std::path::PathBuf;
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::time;
 
+use super::converge::converge;
 use super::disk_storage::Disk;
+use super::outcome::SyncOutcome;
 use crate::conflict::ConflictRecord;
 use crate::facts::overlay::Overlay;
 use crate::include_patterns::DeclaredFiles;
@@ -48,6 +51,16 @@ impl<'a> DryDisk<'a> {
             removed: RefCell::new(disk.removed()?),
             disk,
         })
+    }
+
+    /// Makes the passes of a sync. Workspaces that are gone are left out: a sync forgets them without a word.
+    pub fn sync_workspaces(&mut self, workspaces: &mut Vec<Workspace>) -> Result<SyncOutcome> {
+        let overlay = self.disk.overlay;
+        workspaces.retain(|workspace| !workspace.is_gone());
+        if workspaces.iter().any(|workspace| workspace.files.len() >= 2) && self.overlay()?.is_empty() {
+            return Err(overlay.gone("was emptied"));
+        }
+        converge(self, &overlay.settings, &time::render(overlay.env.now), workspaces)
     }
 
     fn write(&self, side: Side<'_>, path: &RelPath, expected: Option<Digest>, new: Option<ReadFile>) -> Result<bool> {

@@ -32,10 +32,9 @@ pub enum Verdict {
     Reject,
 }
 
-/// Carries out a verdict on what `id` names, and syncs. Prints what the sync before it did.
-pub fn carry_out(ui: &Ui, overlay: &Overlay, id: &str, verdict: Verdict) -> Result<(SyncOutcome, Version)> {
+/// Carries out a verdict on what a person has seen, and syncs. Prints what the sync before it did.
+pub fn carry_out(ui: &Ui, overlay: &Overlay, seen: &Version, verdict: Verdict) -> Result<SyncOutcome> {
     let load = || Workspace::load_all(&overlay.store.workspaces());
-    let seen = find_waiting(&load()?, id)?;
     let of = if let Origin::Waiting(of, ..) = &seen.origin { Some(*of) } else { None };
     let far: Vec<Workspace> = load()?.into_iter().filter(|w| w.far.is_some() && Some(w.id) == of).collect();
     let (views, unreached) = if far.is_empty() { Default::default() } else { reach(overlay, &far)? };
@@ -43,24 +42,34 @@ pub fn carry_out(ui: &Ui, overlay: &Overlay, id: &str, verdict: Verdict) -> Resu
     let mut disk = Disk::open(overlay, Some(overlay.lock()?))?;
     let mut workspaces = load()?;
     disk.look_at(views, &workspaces);
-    let Version { id, path, .. } = &seen;
     // The text may have changed since a person looked at it, so it is looked at again first.
     let mut outcome = disk.sync_workspaces(&mut workspaces)?;
     // A person is just answering this.
     outcome.open.retain(|line| !line.contains(&seen.id));
     outcome.print(ui);
-    let version =
-        find_waiting(&workspaces, id).ok().filter(|now| now.is_text_of(&seen)).ok_or_else(|| changed(path))?;
-    let Origin::Waiting(workspace, waiting, _) = &version.origin else { return Err(changed(path)) };
-    match (verdict, waiting) {
-        (Verdict::Accept, Waiting::Held(held)) => accept_in_all(&disk, &mut workspaces, path, held.text)?,
-        (Verdict::Accept, Waiting::Stale(part)) => outdated_edits::accept(&disk, &mut workspaces, path, part)?,
-        (Verdict::Reject, Waiting::Held(held)) => reject(&disk, &mut workspaces, workspace, path, held)?,
-        (Verdict::Reject, Waiting::Stale(_)) => outdated_edits::close(&disk, &mut workspaces, path, id)?,
-    }
+    give(&disk, overlay, &mut workspaces, seen, verdict)?;
     let outcome = disk.sync_workspaces(&mut workspaces)?;
-    forget_accepted(&disk, path)?;
-    Ok((outcome, version))
+    forget_accepted(&disk, &seen.path)?;
+    Ok(outcome)
+}
+
+/// Gives a verdict on what a person has seen, if that is what waits now.
+pub fn give(
+    ground: &impl Ground,
+    overlay: &Overlay,
+    workspaces: &mut [Workspace],
+    seen: &Version,
+    verdict: Verdict,
+) -> Result<()> {
+    let Version { id, path, .. } = seen;
+    let version = find_waiting(workspaces, id).ok().filter(|now| now.is_text_of(seen)).ok_or_else(|| changed(path))?;
+    let Origin::Waiting(of, waiting, _) = &version.origin else { return Err(changed(path)) };
+    match (verdict, waiting) {
+        (Verdict::Accept, Waiting::Held(held)) => accept_in_all(ground, workspaces, path, held.text),
+        (Verdict::Accept, Waiting::Stale(part)) => outdated_edits::accept(ground, workspaces, path, part),
+        (Verdict::Reject, Waiting::Held(held)) => reject(ground, overlay, workspaces, of, path, held),
+        (Verdict::Reject, Waiting::Stale(_)) => outdated_edits::close(ground, workspaces, path, id),
+    }
 }
 
 fn changed(path: &RelPath) -> Failure {
@@ -70,21 +79,27 @@ fn changed(path: &RelPath) -> Failure {
 }
 
 /// Gives a workspace the overlay's text in place of the one that is held, except for the workspace's own entries.
-fn reject(disk: &Disk<'_>, all: &mut [Workspace], id: &Digest, path: &RelPath, held: &HeldText) -> Result<()> {
-    let overlay = disk.overlay;
+fn reject(
+    ground: &impl Ground,
+    overlay: &Overlay,
+    all: &mut [Workspace],
+    id: &Digest,
+    path: &RelPath,
+    held: &HeldText,
+) -> Result<()> {
     let changed = || changed(path);
     let workspace = all.iter_mut().find(|w| w.id == *id).ok_or_else(changed)?;
     let only = BTreeSet::from([path.clone()]);
-    let files = plan_files(disk, &overlay.settings, &RunContext::read(disk)?, workspace, Scope::Only(&only))?;
+    let files = plan_files(ground, &overlay.settings, &RunContext::read(ground)?, workspace, Scope::Only(&only))?;
     let file = files.iter().find(|file| file.seen.left_alone.is_none()).ok_or_else(changed)?;
     let Some(here) = &file.seen.here else { return Err(changed()) };
     if file.seen.overlay.is_none() {
         // A declared file that is not to enter the overlay: there is no text to give back.
-        let mut removed = disk.removed()?;
+        let mut removed = ground.removed()?;
         removed.files.insert(path.clone());
-        disk.save_removed(&removed)?;
+        ground.save_removed(&removed)?;
         workspace.held.remove(path);
-        return disk.save(workspace);
+        return ground.save(workspace);
     }
     if Some(held.text) == held.overlay && held.here != held.overlay {
         return Err(failure::OVERLAY_HELD.failure(format!("what is held is the overlay's text of {path}")).hint(
@@ -104,11 +119,11 @@ fn reject(disk: &Disk<'_>, all: &mut [Workspace], id: &Digest, path: &RelPath, h
     let text = overlays_text(file).ok_or_else(changed)?;
     // Its id finds the workspace's text from now on as well.
     let rejected = ConflictRecord::from_held(workspace, path, held);
-    disk.record(&ConflictRecord { state: ConflictState::Recorded, ..rejected })?;
-    if !take_back(disk, &render(overlay.env.now), workspace, &file.seen, &text)? {
+    ground.record(&ConflictRecord { state: ConflictState::Recorded, ..rejected })?;
+    if !take_back(ground, &render(overlay.env.now), workspace, &file.seen, &text)? {
         return Err(changed());
     }
-    disk.save(workspace)
+    ground.save(workspace)
 }
 
 /// The overlay's text of a file with the workspace's own entries; `None` when the entries cannot be told apart.

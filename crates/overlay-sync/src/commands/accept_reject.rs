@@ -5,7 +5,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use super::preview::preview_accept;
+use super::preview::preview_verdict;
 use crate::apply::verdict::{Verdict, carry_out};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_waiting;
@@ -19,17 +19,15 @@ pub struct Args {
 
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args, verdict: Verdict) -> Result<Exit> {
     overlay.require()?;
-    let mut waiting = find_waiting(&Workspace::load_all(&overlay.store.workspaces())?, &args.id)?;
-    let mut exit = Exit::Done;
-    if !ui.is_dry() {
-        let (outcome, decided) = carry_out(ui, overlay, &args.id, verdict)?;
+    let waiting = find_waiting(&Workspace::load_all(&overlay.store.workspaces())?, &args.id)?;
+    let exit = if ui.is_dry() {
+        preview_verdict(ui, overlay, &waiting, verdict)?
+    } else {
+        let outcome = carry_out(ui, overlay, &waiting, verdict)?;
         outcome.print(ui);
-        (exit, waiting) = (outcome.exit_for(&decided.path), decided);
-    }
+        outcome.exit_for(&waiting.path)
+    };
     let is_accepted = verdict == Verdict::Accept;
-    if ui.is_dry() && is_accepted {
-        preview_accept(ui, overlay, &waiting)?;
-    }
     let (path, verb) = (printable(&waiting.path.to_string()), if is_accepted { "accept" } else { "reject" });
     if ui.is_json() {
         ui.json(&json!({ "id": waiting.id, "path": waiting.path, "accepted": is_accepted && !ui.is_dry() }));

@@ -17,7 +17,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     if ui.is_dry() {
         overlay.require()?;
         let workspaces = args.workspaces(ui, overlay)?;
-        let Foreseen { exit, troubled, .. } = preview(ui, overlay, &workspaces)?;
+        let Foreseen { exit, troubled } = preview(ui, overlay, &workspaces)?;
         for workspace in &workspaces {
             match troubled.contains(&workspace.id) {
                 true => warn_that_it_stays(ui, workspace),

@@ -48,16 +48,17 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         }
         Ok(change)
     })?;
-    if outcome.is_none() {
-        preview_change(ui, overlay, &change)?;
-    }
+    let exit = match &outcome {
+        None => preview_change(ui, overlay, &change)?,
+        Some(outcome) => outcome.exit_for(&path),
+    };
     let line = format!("{} from {}", printable(&entry.to_string()), printable(&path.to_string()));
     match (ui.is_json(), &outcome) {
         (true, _) => ui.json(&json!({ "path": path, "entry": entry.to_string(), "dropped": outcome.is_some() })),
         (false, None) => ui.line(format!("would drop {line}")),
         (false, Some(_)) => ui.line(format!("dropped {line}")),
     }
-    Ok(outcome.map_or(Exit::Done, |outcome| outcome.exit_for(&path)))
+    Ok(exit)
 }
 
 /// The overlay's file without the entry, which must occur in it once.

@@ -8,13 +8,14 @@ use shopfloor_core::text::printable;
 use shopfloor_core::time;
 use shopfloor_core::ui::Ui;
 
-use crate::apply::converge::converge;
 use crate::apply::dry_disk::DryDisk;
 use crate::apply::late_writes::{self, LateState};
+use crate::apply::outcome::SyncOutcome;
 use crate::apply::overlay_change::OverlayChange;
 use crate::apply::user_edits::{accept_in_all, edit};
+use crate::apply::verdict::{Verdict, give};
 use crate::facts::overlay::Overlay;
-use crate::facts::versions::{Origin, Version, Waiting};
+use crate::facts::versions::{Origin, Version};
 use crate::storage::{Ground, Side};
 use crate::store::LogRecord;
 use crate::sync_action::SyncRule;
@@ -26,16 +27,12 @@ pub struct Foreseen {
     pub exit: Exit,
     /// The workspaces in which something would be held or fail.
     pub troubled: Vec<Digest>,
-    is_in_step: bool,
 }
 
 /// Prints what a sync of these workspaces would do, attached or not.
 pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Foreseen> {
     let mut disk = DryDisk::open(overlay, workspaces)?;
     let managed = disk.overlay()?;
-    if managed.is_empty() && workspaces.iter().any(|workspace| workspace.files.len() >= 2) {
-        return Err(overlay.gone("was emptied"));
-    }
     for far in workspaces.iter().filter(|workspace| workspace.far.is_some()) {
         ui.note(format!("{} is not asked for a preview", far.root.display()));
     }
@@ -53,38 +50,55 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<F
     for workspace in workspaces.iter().filter(|workspace| disk.is_present(workspace).unwrap_or(false)) {
         has_late |= print_late(Side::Here(workspace), SyncRule::Push);
     }
-    let foreseen = foresee(ui, overlay, &mut disk, workspaces.to_vec())?;
-    if foreseen.is_in_step && !has_late {
+    let mut synced = workspaces.to_vec();
+    let outcome = disk.sync_workspaces(&mut synced)?;
+    let is_in_step = outcome.events.is_empty() && outcome.open.is_empty() && !has_late;
+    let foreseen = print_foreseen(ui, &now, &synced, outcome);
+    if is_in_step {
         ui.note("everything is in step");
     }
     Ok(foreseen)
 }
 
-/// Prints what would spread if a person changed the overlay.
-pub fn preview_change(ui: &Ui, overlay: &Overlay, change: &OverlayChange) -> Result<()> {
-    let mut workspaces = overlay.workspaces(&[])?;
-    let mut disk = DryDisk::open(overlay, &workspaces)?;
-    edit(&disk, &change.path, &change.before, &change.after)?;
-    accept_in_all(&disk, &mut workspaces, &change.path, Digest::of(&change.after))?;
-    foresee(ui, overlay, &mut disk, workspaces).map(drop)
+/// Prints what would spread if a person changed the overlay. Returns the exit code of the real change.
+pub fn preview_change(ui: &Ui, overlay: &Overlay, change: &OverlayChange) -> Result<Exit> {
+    foresee(ui, overlay, &change.path, |disk, workspaces| {
+        edit(disk, &change.path, &change.before, &change.after)?;
+        accept_in_all(disk, workspaces, &change.path, Digest::of(&change.after))
+    })
 }
 
-/// Prints what accepting a held text would do.
-pub fn preview_accept(ui: &Ui, overlay: &Overlay, version: &Version) -> Result<()> {
-    let Origin::Waiting(_, Waiting::Held(held), _) = &version.origin else { return Ok(()) };
-    let mut workspaces = overlay.workspaces(&[])?;
-    let mut disk = DryDisk::open(overlay, &workspaces)?;
-    accept_in_all(&disk, &mut workspaces, &version.path, held.text)?;
-    foresee(ui, overlay, &mut disk, workspaces).map(drop)
+/// Prints what a verdict on what waits would do. Returns the exit code of the real one.
+pub fn preview_verdict(ui: &Ui, overlay: &Overlay, seen: &Version, verdict: Verdict) -> Result<Exit> {
+    let Origin::Waiting(of, ..) = &seen.origin else { return Ok(Exit::Done) };
+    let workspaces = overlay.workspaces(&[])?;
+    if let Some(far) = workspaces.iter().find(|workspace| workspace.id == *of && workspace.far.is_some()) {
+        ui.note(format!("{} is not asked for a preview", far.root.display()));
+        return Ok(Exit::Done);
+    }
+    foresee(ui, overlay, &seen.path, |disk, workspaces| give(disk, overlay, workspaces, seen, verdict))
 }
 
-/// Makes the passes of a sync, and prints what they would write and what would wait.
-fn foresee(ui: &Ui, overlay: &Overlay, disk: &mut DryDisk<'_>, mut workspaces: Vec<Workspace>) -> Result<Foreseen> {
-    let now = time::render(overlay.env.now);
-    // A sync forgets these without a word.
-    workspaces.retain(|workspace| !workspace.is_gone());
-    let mut outcome = converge(disk, &overlay.settings, &now, &mut workspaces)?;
-    let (exit, is_in_step) = (outcome.exit(), outcome.events.is_empty() && outcome.open.is_empty());
+/// Prints what the sync after an act of a person would do. Returns the exit code of the real command, which is about one
+/// file.
+fn foresee(
+    ui: &Ui,
+    overlay: &Overlay,
+    path: &RelPath,
+    act: impl FnOnce(&DryDisk<'_>, &mut [Workspace]) -> Result<()>,
+) -> Result<Exit> {
+    let mut workspaces = overlay.workspaces(&[])?;
+    let mut disk = DryDisk::open(overlay, &workspaces)?;
+    act(&disk, &mut workspaces)?;
+    let outcome = disk.sync_workspaces(&mut workspaces)?;
+    let exit = outcome.exit_for(path);
+    print_foreseen(ui, &time::render(overlay.env.now), &workspaces, outcome);
+    Ok(exit)
+}
+
+/// Prints what the passes of a sync would write, and what would wait.
+fn print_foreseen(ui: &Ui, now: &str, workspaces: &[Workspace], mut outcome: SyncOutcome) -> Foreseen {
+    let exit = outcome.exit();
     for event in outcome.events.iter().filter(|event| event.rule != SyncRule::Hold) {
         let what = match (event.rule, event.to) {
             (SyncRule::Pull, None) => "would remove".to_owned(),
@@ -99,13 +113,13 @@ fn foresee(ui: &Ui, overlay: &Overlay, disk: &mut DryDisk<'_>, mut workspaces: V
             let id = held.id(path);
             outcome.open.retain(|line| !line.contains(&id));
             let part = if held.part { "a part of " } else { "" };
-            let record = LogRecord::new(&now, &workspace.root, path, SyncRule::Hold);
+            let record = LogRecord::new(now, &workspace.root, path, SyncRule::Hold);
             print(ui, &format!("would hold {part}({})", held.why), &LogRecord { from: held.here, ..record });
         }
     }
     outcome.notes.clear();
     outcome.print_open(ui);
-    Ok(Foreseen { exit, troubled: outcome.troubled, is_in_step })
+    Foreseen { exit, troubled: outcome.troubled }
 }
 
 fn print(ui: &Ui, what: &str, record: &LogRecord) {

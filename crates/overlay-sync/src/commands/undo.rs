@@ -37,9 +37,10 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         Ok(OverlayChange { path: record.path, before, after })
     })?;
     let OverlayChange { path, before, after } = &change;
-    if outcome.is_none() {
-        preview_change(ui, overlay, &change)?;
-    }
+    let exit = match &outcome {
+        None => preview_change(ui, overlay, &change)?,
+        Some(outcome) => outcome.exit_for(path),
+    };
     let what = changes(FileType::from_path(path.as_path()), &before.bytes, after);
     let line = format!("{id} in {} ({what})", printable(&path.to_string()));
     match (ui.is_json(), &outcome) {
@@ -47,7 +48,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         (false, None) => ui.line(format!("would undo {line}")),
         (false, Some(_)) => ui.line(format!("undid {line}")),
     }
-    Ok(outcome.map_or(Exit::Done, |outcome| outcome.exit_for(path)))
+    Ok(exit)
 }
 
 /// The overlay's text with the version from before a change put back, and what was changed since. Exit 1 if there is

@@ -220,7 +220,10 @@ fn everything_held_can_be_released() {
     s.put(SETTINGS, "{\"m\": 2, \"k\"");
     s.sync(1).err_has("in the overlay: it no longer parses");
     let waiting = s.held();
-    s.app.overlay(&["reject", id(&waiting[0])]).exit(1).err_has("what is held is the overlay's text");
+    for dry in [&["-n"][..], &[]] {
+        let refused = s.app.overlay(&[dry, &["reject", id(&waiting[0])]].concat()).exit(1);
+        refused.err_has("what is held is the overlay's text");
+    }
     assert_eq!(s.a.read(SETTINGS), "{\"m\": 1}");
     s.put(SETTINGS, "{\"m\": 2}");
     s.sync(0).any_err();
@@ -257,7 +260,10 @@ fn accepting_one_part_accepts_nothing_else() {
     // The rest is synced.
     assert!(s.b.read(SETTINGS).contains("\"b\": 2"));
     let waiting = s.held();
-    s.app.overlay(&["accept", id(&waiting[0])]).exit(1).any_out().any_err();
+    // A dry run answers with the same code.
+    for dry in [&["-n"][..], &[]] {
+        s.app.overlay(&[dry, &["accept", id(&waiting[0])]].concat()).exit(1).any_out().any_err();
+    }
     assert!(
         s.b.read(SETTINGS).contains("evil") && !s.b.read(SETTINGS).contains("\"a\""),
         "both were told, and what was deleted goes"

@@ -185,7 +185,7 @@ fn a_dry_run_of_any_command_changes_nothing() {
         (&["detach"], 1, "would hold"),
         (&["accept", id(&held[0])], 0, "would accept .env"),
         (&["reject", id(&held[0])], 0, "would reject .env"),
-        (&["drop", ".env", "A"], 0, "would drop A from .env"),
+        (&["drop", ".env", "A"], 1, "would drop A from .env"),
         (&["watch"], 1, "would hold"),
     ] {
         s.b.overlay(&[args, &["-n"]].concat()).exit(status).any_err().out_has(told);
