@@ -13,7 +13,7 @@ use crate::storage::{Ground, ReadFile, Side};
 use crate::workspace::{BaseFile, Workspace};
 
 /// The overlay's file at a path; exit 1 when there is none.
-pub fn require_in_overlay(ground: &impl Ground, path: &RelPath) -> Result<ReadFile> {
+pub fn require_in_overlay(ground: &dyn Ground, path: &RelPath) -> Result<ReadFile> {
     let missing = || Failure::not_found(format!("there is no file {path} in the overlay"));
     ground.read(Side::Overlay, path)?.ok().flatten().ok_or_else(|| missing().hint("see `overlay-sync status`"))
 }

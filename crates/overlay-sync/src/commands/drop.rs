@@ -9,7 +9,6 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview_change;
-use crate::apply::disk_storage::Disk;
 use crate::apply::overlay_change::{OverlayChange, change};
 use crate::apply::user_edits;
 use crate::facts::overlay::Overlay;
@@ -41,30 +40,25 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         Failure::usage(format!("`{}` is not an entry", args.entry))
             .hint("write a key path such as permissions.allow.\"Bash(rm:*)\"")
     })?;
-    let (change, outcome) = change(ui, overlay, |disk| {
-        let change = without_entry(disk, &path, &entry)?;
-        if !ui.is_dry() {
-            remember(disk, &change)?;
-        }
+    let find = |ground: &dyn Ground| -> Result<OverlayChange> {
+        let change = without_entry(ground, &path, &entry)?;
+        remember(ground, &change)?;
         Ok(change)
-    })?;
-    let exit = match &outcome {
-        None => preview_change(ui, overlay, &change)?,
-        Some(outcome) => outcome.exit_for(&path),
     };
+    let (_, exit) = if ui.is_dry() { preview_change(ui, overlay, find)? } else { change(ui, overlay, find)? };
     let line = format!("{} from {}", printable(&entry.to_string()), printable(&path.to_string()));
-    match (ui.is_json(), &outcome) {
-        (true, _) => ui.json(&json!({ "path": path, "entry": entry.to_string(), "dropped": outcome.is_some() })),
-        (false, None) => ui.line(format!("would drop {line}")),
-        (false, Some(_)) => ui.line(format!("dropped {line}")),
+    match (ui.is_json(), ui.is_dry()) {
+        (true, is_dry) => ui.json(&json!({ "path": path, "entry": entry.to_string(), "dropped": !is_dry })),
+        (false, true) => ui.line(format!("would drop {line}")),
+        (false, false) => ui.line(format!("dropped {line}")),
     }
     Ok(exit)
 }
 
 /// The overlay's file without the entry, which must occur in it once.
-fn without_entry(disk: &Disk<'_>, path: &RelPath, entry: &EntryPath) -> Result<OverlayChange> {
+fn without_entry(ground: &dyn Ground, path: &RelPath, entry: &EntryPath) -> Result<OverlayChange> {
     let kind = FileType::from_path(path.as_path());
-    let before = user_edits::require_in_overlay(disk, path)?;
+    let before = user_edits::require_in_overlay(ground, path)?;
     match entry.count(kind, &before.bytes) {
         1 => {}
         0 => {
@@ -84,11 +78,11 @@ fn without_entry(disk: &Disk<'_>, path: &RelPath, entry: &EntryPath) -> Result<O
 
 /// Remembers which entries a change removes. This comes first: after a kill the entries wait for a person instead of
 /// coming back.
-fn remember(disk: &Disk<'_>, change: &OverlayChange) -> Result<()> {
+fn remember(ground: &dyn Ground, change: &OverlayChange) -> Result<()> {
     let all = |bytes: &[u8]| entries(FileType::from_path(change.path.as_path()), Grow::All, bytes);
-    let (left, mut removed) = (all(&change.after), disk.removed()?);
+    let (left, mut removed) = (all(&change.after), ground.removed()?);
     let gone = all(&change.before.bytes).into_iter().filter(|entry| !left.contains(entry));
     removed.entries.entry(change.path.clone()).or_default().extend(gone);
     removed.entries.retain(|_, entries| !entries.is_empty());
-    disk.save_removed(&removed)
+    ground.save_removed(&removed)
 }

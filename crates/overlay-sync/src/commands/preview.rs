@@ -11,11 +11,10 @@ use shopfloor_core::ui::Ui;
 use crate::apply::dry_disk::DryDisk;
 use crate::apply::late_writes::{self, LateState};
 use crate::apply::outcome::SyncOutcome;
-use crate::apply::overlay_change::OverlayChange;
-use crate::apply::user_edits::{accept_in_all, edit};
+use crate::apply::overlay_change::{OverlayChange, make};
 use crate::apply::verdict::{Verdict, give};
 use crate::facts::overlay::Overlay;
-use crate::facts::versions::{Origin, Version};
+use crate::facts::versions::{Origin, Version, waiting};
 use crate::storage::{Ground, Side};
 use crate::store::LogRecord;
 use crate::sync_action::SyncRule;
@@ -53,18 +52,23 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<F
     let mut synced = workspaces.to_vec();
     let outcome = disk.sync_workspaces(&mut synced)?;
     let is_in_step = outcome.events.is_empty() && outcome.open.is_empty() && !has_late;
-    let foreseen = print_foreseen(ui, &now, &synced, outcome);
+    let foreseen = print_foreseen(ui, &now, &synced, &[], outcome);
     if is_in_step {
         ui.note("everything is in step");
     }
     Ok(foreseen)
 }
 
-/// Prints what would spread if a person changed the overlay. Returns the exit code of the real change.
-pub fn preview_change(ui: &Ui, overlay: &Overlay, change: &OverlayChange) -> Result<Exit> {
-    foresee(ui, overlay, &change.path, |disk, workspaces| {
-        edit(disk, &change.path, &change.before, &change.after)?;
-        accept_in_all(disk, workspaces, &change.path, Digest::of(&change.after))
+/// Prints what a change of the overlay that a person asks for would do. Returns it with the exit code of the real one.
+pub fn preview_change(
+    ui: &Ui,
+    overlay: &Overlay,
+    find: impl FnOnce(&dyn Ground) -> Result<OverlayChange>,
+) -> Result<(OverlayChange, Exit)> {
+    foresee(ui, overlay, |disk, workspaces| {
+        let change = find(disk)?;
+        make(disk, workspaces, &change)?;
+        Ok((change.path.clone(), change))
     })
 }
 
@@ -76,28 +80,43 @@ pub fn preview_verdict(ui: &Ui, overlay: &Overlay, seen: &Version, verdict: Verd
         ui.note(format!("{} is not asked for a preview", far.root.display()));
         return Ok(Exit::Done);
     }
-    foresee(ui, overlay, &seen.path, |disk, workspaces| give(disk, overlay, workspaces, seen, verdict))
-}
-
-/// Prints what the sync after an act of a person would do. Returns the exit code of the real command, which is about one
-/// file.
-fn foresee(
-    ui: &Ui,
-    overlay: &Overlay,
-    path: &RelPath,
-    act: impl FnOnce(&DryDisk<'_>, &mut [Workspace]) -> Result<()>,
-) -> Result<Exit> {
-    let mut workspaces = overlay.workspaces(&[])?;
-    let mut disk = DryDisk::open(overlay, &workspaces)?;
-    act(&disk, &mut workspaces)?;
-    let outcome = disk.sync_workspaces(&mut workspaces)?;
-    let exit = outcome.exit_for(path);
-    print_foreseen(ui, &time::render(overlay.env.now), &workspaces, outcome);
+    let ((), exit) = foresee(ui, overlay, |disk, workspaces| {
+        give(disk, overlay, workspaces, seen, verdict)?;
+        Ok((seen.path.clone(), ()))
+    })?;
     Ok(exit)
 }
 
-/// Prints what the passes of a sync would write, and what would wait.
-fn print_foreseen(ui: &Ui, now: &str, workspaces: &[Workspace], mut outcome: SyncOutcome) -> Foreseen {
+/// Prints what the syncs before and after an act of a person would do. The act names the file that it is about. Returns
+/// what it gives, and the exit code of the real command.
+fn foresee<T>(
+    ui: &Ui,
+    overlay: &Overlay,
+    act: impl FnOnce(&DryDisk<'_>, &mut [Workspace]) -> Result<(RelPath, T)>,
+) -> Result<(T, Exit)> {
+    overlay.require()?;
+    let mut workspaces = overlay.workspaces(&[])?;
+    let mut disk = DryDisk::open(overlay, &workspaces)?;
+    let known: Vec<String> = waiting(&workspaces).into_iter().map(|version| version.id).collect();
+    let before = disk.sync_workspaces(&mut workspaces)?;
+    let (path, acted) = act(&disk, &mut workspaces)?;
+    let mut outcome = disk.sync_workspaces(&mut workspaces)?;
+    let exit = outcome.exit_for(&path);
+    // The second sync tells what is still open.
+    outcome.events = [before.events, outcome.events].concat();
+    outcome.conflicts += before.conflicts;
+    print_foreseen(ui, &time::render(overlay.env.now), &workspaces, &known, outcome);
+    Ok((acted, exit))
+}
+
+/// Prints what the passes of a sync would write, and what would wait. What is held under a `known` id is open already.
+fn print_foreseen(
+    ui: &Ui,
+    now: &str,
+    workspaces: &[Workspace],
+    known: &[String],
+    mut outcome: SyncOutcome,
+) -> Foreseen {
     let exit = outcome.exit();
     for event in outcome.events.iter().filter(|event| event.rule != SyncRule::Hold) {
         let what = match (event.rule, event.to) {
@@ -109,8 +128,11 @@ fn print_foreseen(ui: &Ui, now: &str, workspaces: &[Workspace], mut outcome: Syn
     }
     for workspace in workspaces.iter().filter(|workspace| outcome.troubled.contains(&workspace.id)) {
         for (path, held) in &workspace.held {
-            // What is not held yet has no id that `accept` takes.
             let id = held.id(path);
+            if known.contains(&id) {
+                continue;
+            }
+            // What is not held yet has no id that `accept` takes.
             outcome.open.retain(|line| !line.contains(&id));
             let part = if held.part { "a part of " } else { "" };
             let record = LogRecord::new(now, &workspace.root, path, SyncRule::Hold);

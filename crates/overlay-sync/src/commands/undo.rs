@@ -6,7 +6,6 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview_change;
-use crate::apply::disk_storage::Disk;
 use crate::apply::overlay_change::{OverlayChange, change};
 use crate::apply::user_edits;
 use crate::execution_risk;
@@ -29,37 +28,34 @@ pub struct Args {
 
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let mut id = String::new();
-    let (change, outcome) = change(ui, overlay, |disk| {
+    let find = |ground: &dyn Ground| -> Result<OverlayChange> {
         let record = find_change(overlay, &args.id)?;
-        let before = user_edits::require_in_overlay(disk, &record.path)?;
-        let after = without(disk, &record, &before.bytes)?;
+        let before = user_edits::require_in_overlay(ground, &record.path)?;
+        let after = without(ground, &record, &before.bytes)?;
         id = record.id();
         Ok(OverlayChange { path: record.path, before, after })
-    })?;
-    let OverlayChange { path, before, after } = &change;
-    let exit = match &outcome {
-        None => preview_change(ui, overlay, &change)?,
-        Some(outcome) => outcome.exit_for(path),
     };
+    let (change, exit) = if ui.is_dry() { preview_change(ui, overlay, find)? } else { change(ui, overlay, find)? };
+    let OverlayChange { path, before, after } = &change;
     let what = changes(FileType::from_path(path.as_path()), &before.bytes, after);
     let line = format!("{id} in {} ({what})", printable(&path.to_string()));
-    match (ui.is_json(), &outcome) {
-        (true, _) => ui.json_of_both(&json!({ "id": id, "path": path, "undone": outcome.is_some() }), &what),
-        (false, None) => ui.line(format!("would undo {line}")),
-        (false, Some(_)) => ui.line(format!("undid {line}")),
+    match (ui.is_json(), ui.is_dry()) {
+        (true, is_dry) => ui.json_of_both(&json!({ "id": id, "path": path, "undone": !is_dry }), &what),
+        (false, true) => ui.line(format!("would undo {line}")),
+        (false, false) => ui.line(format!("undid {line}")),
     }
     Ok(exit)
 }
 
 /// The overlay's text with the version from before a change put back, and what was changed since. Exit 1 if there is
 /// nothing to put back.
-fn without(disk: &Disk<'_>, record: &LogRecord, now: &[u8]) -> Result<Vec<u8>> {
+fn without(ground: &dyn Ground, record: &LogRecord, now: &[u8]) -> Result<Vec<u8>> {
     let (id, path) = (record.id(), &record.path);
     let nothing = |why: &str| failure::CHANGED.failure(format!("{id} cannot be taken back: {why}"));
     let (Some(from), Some(to)) = (record.from, record.to) else {
         return Err(nothing("it did not change a text into another one").hint("see `overlay-sync log`"));
     };
-    let (Some(before), Some(after)) = (disk.content(&from)?, disk.content(&to)?) else {
+    let (Some(before), Some(after)) = (ground.content(&from)?, ground.content(&to)?) else {
         return Err(nothing("its texts are no longer in the store"));
     };
     let kind = FileType::from_path(path.as_path());

@@ -71,9 +71,16 @@ fn drop_works_in_any_file_and_no_gate_holds_it() {
     assert!(!s.text(SETTINGS).contains("all"));
     s.app.overlay(&["drop", ".env.one", "ONLY"]).succeeds();
     s.all_are(".env.one", "");
-    // Something held in another file does not matter.
+    // Something held in another file does not matter. A dry run makes the sync before the change, too.
     s.b.write(SETTINGS, "{\"m\":");
+    s.b.write(".env.one", "NEW=1\n");
+    let foreseen = s.app.overlay(&["drop", ".env.one", "NEW", "-n"]).exit(0).any_err();
+    foreseen.out_has("would push .env.one").out_has("would hold").out_has("would drop NEW");
     s.app.overlay(&["drop", ".env", "TOKEN"]).succeeds().any_err();
+    // What is held already has an id.
+    let foreseen = s.app.overlay(&["drop", ".env", "A", "-n"]).exit(0);
+    foreseen.err_has("is held: it no longer parses; run `overlay-sync accept").out_has("would drop A");
+    assert!(!foreseen.stdout.contains("would hold"), "{foreseen}");
     // The variable is held whatever its value.
     s.a.write(".env", "A=1\nTOKEN=y\nB=1\n");
     s.sync(1).err_has("brings back an entry that was removed");

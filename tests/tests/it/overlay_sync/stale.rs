@@ -90,7 +90,8 @@ fn accept_lets_the_difference_through_and_reject_drops_it() {
         s.sync(0).any_err();
         let part = s.held_ids().remove(0);
         assert_eq!(s.app.overlay(&["show", &part]).exit(0).stdout, stale);
-        s.app.overlay(&["accept", "-n", &part]).exit(0).out_has("would accept");
+        let foreseen = s.app.overlay(&["accept", "-n", &part]).exit(0);
+        foreseen.out_has("would accept").out_has(&format!("would pull {path}"));
         all_are_like(&s, path, all);
         s.app.overlay(&["reject", &part]).exit(0).out_has(&format!("rejected {path}"));
         assert_eq!(s.held(), Vec::<Value>::new());
