@@ -1,14 +1,14 @@
 //! `doctor`: checks for problems, each with its repair. A check that fails does not stop the others.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use shopfloor_core::agents::AgentProgram;
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, ListedWorktree};
 use shopfloor_core::proc;
 use shopfloor_core::sandbox as core_sandbox;
 use shopfloor_core::text::shell_word;
@@ -271,8 +271,20 @@ fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'
         let detail = format!("the worktree of {name} is {}, but the root is {root} now", path.display());
         return bad(detail, layout::back(&ctx.root.path, path), None);
     }
+    if let Some(moved) = moved_to(ctx, worker) {
+        let detail = format!("the worktree of {name}, {}, was moved to {}", path.display(), moved.display());
+        let [clone, from, to] = [&*ctx.clone.top, &moved, path].map(shell_word);
+        let fix = match is_cloned {
+            true => format!("move it back: `git -C {clone} worktree move {from} {to}`"),
+            false => "have it go on there: `worker-ctl patrol`".to_owned(),
+        };
+        return bad(detail, fix, None);
+    }
     if !path.is_dir() && !is_cloned {
-        let fix = format!("bring it back; if you removed it: `worker-ctl nuke {name}`");
+        let fix = format!(
+            "if you moved it: `git worktree repair` where it is now, then `worker-ctl patrol`; if you removed it: \
+             `worker-ctl nuke {name}`"
+        );
         return bad(format!("the worktree of {name}, {}, is missing", path.display()), fix, None);
     }
     if !is_cloned && let Err(failure) = ctx.of(worker).and_then(|ctx| ctx.repo.require_base()) {
@@ -300,6 +312,16 @@ fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'
         return bad(detail, fix, Some(Box::new(move || repair::abort_rebase(ctx, &name))));
     }
     Finding::good("worktrees", if dirty == 0 { name } else { format!("{name}, {dirty} uncommitted") })
+}
+
+/// Where git has a worker's worktree that is no longer at its place, if it has it.
+fn moved_to(ctx: &Context<'_>, worker: &Worker) -> Option<PathBuf> {
+    if worker.tree().is_dir() {
+        return None;
+    }
+    let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch) && tree.path.is_dir();
+    let trees = ctx.of(worker).and_then(|ctx| ctx.repo.trees()).ok()?;
+    trees.into_values().find(is_its).map(|tree| tree.path)
 }
 
 fn check_branches<'a>(ctx: &Context<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {

@@ -55,7 +55,10 @@ fn lost_and_fix(worktree: &Worktree) -> (String, String) {
         Ok(Some(agent)) if agent.kind == AgentKind::Subtree => format!("worktree-spawn remove {}", agent.id),
         _ => format!("git worktree remove {}", shell_word(&worktree.path)),
     };
-    (format!("{path} is not there"), format!("move it back, or remove git's record of it with `{command}`"))
+    let fix = format!(
+        "move it back, or run `git worktree repair` where it is now, or remove git's record of it with `{command}`"
+    );
+    (format!("{path} is not there"), fix)
 }
 
 /// Tells what was done, or would be done.

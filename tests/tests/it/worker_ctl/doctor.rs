@@ -64,6 +64,34 @@ fn doctor_checks_repairs_and_rebuilds() {
 }
 
 #[test]
+fn a_worktree_that_a_person_has_moved_is_told_with_the_next_command() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "eve"]).succeeds();
+    floor.app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    floor.app.run("worker-ctl", &["add", "adam", "--worktree", "../feat"]).succeeds().any_err();
+    let (eve, away) = (tree(&floor, "eve").path, w.home("away"));
+    let (adam, moved) = (floor.app.path.with_file_name("feat"), floor.app.path.with_file_name("moved"));
+    for (from, to) in [(&eve, &away), (&adam, &moved)] {
+        std::fs::rename(from, to).unwrap();
+    }
+    let told = floor.ctl(&["doctor"]).exit(1).any_err();
+    told.out_has("feat, is missing; if you moved it: `git worktree repair` where it is now, then `worker-ctl patrol`");
+    for to in [&away, &moved] {
+        w.at(to).git(&["worktree", "repair"]);
+    }
+    let told = floor.ctl(&["doctor"]).exit(1).any_err();
+    told.out_has("/moved; have it go on there: `worker-ctl patrol`");
+    let way = told.stdout.split("/away; move it back: `").nth(1).unwrap().split('`').next().unwrap();
+    floor.app.sh(way).exit(0);
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    let told = floor.ctl(&["doctor"]).any_status().any_err();
+    told.out_has("ok      worktrees  adam\n").out_has("ok      worktrees  eve\n");
+    assert!(eve.is_dir());
+    assert_eq!(text(&floor.status("adam"), "/worktree"), moved.to_str().unwrap());
+}
+
+#[test]
 fn rebuild_skips_a_worktree_that_cannot_be_read() {
     let w = World::new();
     let floor = Floor::new(&w);
