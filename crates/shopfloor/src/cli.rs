@@ -8,7 +8,7 @@ use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CO
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
-use crate::commands::worker_commands::Words;
+use crate::commands::worker_commands::{COMMON, Words};
 use crate::commands::{
     PASSED_ON, desk, doctor, go, jump, new, rm, setup, shell_init, skills, status, teardown, worker_commands,
 };
@@ -165,7 +165,8 @@ const TEXTS: [&str; 4] = ["--message", "--title", "--task", "--prompt"];
 /// Whether a word is an option that all commands have.
 fn is_common(word: &str) -> bool {
     let of_letters = word.strip_prefix('-').filter(|letters| !letters.is_empty());
-    ["--json", "--dry-run", "--quiet", "--verbose", "-C", "--color"].contains(&word)
+    word == "-C"
+        || COMMON.contains(&word)
         || word.starts_with("--color=")
         || of_letters.is_some_and(|letters| letters.chars().all(|letter| "nqv".contains(letter)))
 }

@@ -56,6 +56,9 @@ const OPTIONS: [(&str, &str); 13] = [
     ("resume", "--all --force"),
 ];
 
+/// The options that all commands have, besides `-C`.
+pub const COMMON: [&str; 5] = ["--json", "--dry-run", "--quiet", "--verbose", "--color"];
+
 /// The options of the verb of this name.
 pub fn options(name: &str) -> Option<impl Iterator<Item = &'static str>> {
     let (_, options) = OPTIONS.iter().find(|(verb, _)| *verb == name)?;
@@ -173,8 +176,13 @@ pub fn refuse_unknown(Verb { name, command, .. }: Verb, words: &[String]) -> Res
         |word: &&String| is_looked_at(word) && !known.contains(&word.split('=').next().unwrap_or_default());
     match words.iter().take_while(|word| *word != "--").find(is_unknown) {
         None => Ok(()),
-        Some(word) => Err(Failure::usage(format!("unexpected argument '{}' found", printable(word)))
-            .hint(format!("run `shopfloor {name} --help` to see what it takes"))),
+        Some(word) => {
+            let typed = word.split('=').next().unwrap_or_default().trim_start_matches('-');
+            let names: Vec<&str> = known.iter().chain(&COMMON).map(|option| option.trim_start_matches('-')).collect();
+            Err(Failure::usage(format!("unexpected argument '{}' found", printable(word)))
+                .details(nearest(typed, &names).map(|near| format!("tip: a similar argument exists: '--{near}'")))
+                .hint(format!("run `shopfloor {name} --help` to see what it takes")))
+        }
     }
 }
 

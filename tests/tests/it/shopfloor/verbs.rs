@@ -149,6 +149,8 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
         (&["attach", "adam"], 1, "shopfloor resume adam"),
         (&["land", "--no-such"], 2, "shopfloor land --help"),
         (&["send", "adam", "--forec"], 2, "unexpected argument '--forec' found"),
+        (&["send", "adam", "--forec"], 2, "tip: a similar argument exists: '--force'"),
+        (&["land", "--jsno=x"], 2, "tip: a similar argument exists: '--json'"),
         (&["send", "adam", "-f"], 2, "unexpected argument '-f' found"),
         (&["send", "adam", "-n", "hi"], 1, "adam is idle"),
         (&["send", "adam", "- an item"], 1, "adam is idle"),
