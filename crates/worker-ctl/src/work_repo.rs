@@ -2,6 +2,7 @@
 //! own: questions about that repository, its worktrees and the source.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -208,10 +209,17 @@ impl WorkRepo {
         Ok(failed.map(|status| format!("a hook failed with {status} while {} was created", path.display())))
     }
 
-    /// Removes a worktree whose content is kept elsewhere, and git's record of it. git itself would read all records.
+    /// Removes a worktree whose content is kept elsewhere, and git's record of it. git itself would read all records. It gets
+    /// another name first: a kill leaves no half of it, and the next call removes what is left.
     pub fn remove_worktree(&self, path: &Path) -> Result<()> {
         let record = recorded_dir(&self.common, path)?;
-        fs::remove_tree(path)?;
+        let mut aside = OsString::from(fs::RESERVED);
+        aside.push(path.file_name().unwrap_or_default());
+        let aside = path.with_file_name(aside);
+        fs::remove_tree(&aside)?;
+        // Some file systems cannot move a directory to a name that has to be free: there it goes in its place.
+        let _ = fs::rename_new(path, &aside);
+        fs::remove_tree(if aside.is_dir() { aside.as_path() } else { path })?;
         record.map_or(Ok(()), |record| fs::remove_tree(&record))?;
         self.git.look_again()
     }

@@ -166,7 +166,9 @@ pub fn remove_worktree(ctx: &Context<'_>, worker: &Worker, is_kept: bool) -> Res
     let tree = worker.tree();
     let losses = Losses::read(&ctx.repo, worker)?;
     let Some(admin) = recorded_dir(&ctx.repo.common, tree)? else { return Ok(Vec::new()) };
-    if losses.nested.is_empty() && !losses.has_modules && tree.is_dir() {
+    // Of one that is gone a killed removal may have left files.
+    let is_gone = tree.symlink_metadata().is_err();
+    if losses.nested.is_empty() && !losses.has_modules && (tree.is_dir() || is_gone) {
         if !is_kept && !losses.is_empty() {
             return Err(failure::MOVED
                 .failure(format!("{} has changed meanwhile", tree.display()))

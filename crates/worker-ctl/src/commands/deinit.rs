@@ -188,7 +188,11 @@ fn refuse_loss(ctx: &Context<'_>, workers: &[Worker]) -> Result<()> {
     if !fs::list(&root.join("comments"))?.is_empty() {
         return refuse("comments/ keeps comments that were not sent".into(), by_hand());
     }
-    let is_known = |name: &str| name.starts_with(".check") || workers.iter().any(|worker| worker.name == name);
+    let is_known = |name: &str| {
+        // What a killed removal has left of a worker's goes with the worker.
+        let name = name.strip_prefix(fs::RESERVED).unwrap_or(name);
+        name.starts_with(".check") || workers.iter().any(|worker| worker.name == name)
+    };
     let trees = fs::list(&layout::worktrees(root))?;
     if let Some(tree) = trees.iter().find(|name| !name.to_str().is_some_and(is_known)) {
         let shown = printable(&tree.to_string_lossy());
