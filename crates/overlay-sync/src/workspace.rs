@@ -12,6 +12,7 @@ use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{WorktreeDir, common_dir_of, private_dir};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::{proc, time};
 
 use crate::far_place::FarPlace;
@@ -197,11 +198,6 @@ impl Workspace {
         });
     }
 
-    /// Whether anything was ever synced there.
-    pub fn is_known(&self) -> bool {
-        !self.files.is_empty() || self.far.is_none() && Workspace::mark_in(&self.git_dir).exists()
-    }
-
     /// Every text that the manifest refers to. What arrived is not among them: no program writes from a text that the
     /// store has collected.
     pub fn contents(&self) -> impl Iterator<Item = Digest> {
@@ -272,8 +268,7 @@ impl Workspace {
         if self.far.is_some() {
             return Ok(true);
         }
-        let own = self.git_dir.canonicalize().ok();
-        if own.is_some() && private_dir(&self.root) == own {
+        if self.is_at_root() {
             return self.is_marked();
         }
         // What cannot be entered or read is there all the same.
@@ -282,11 +277,31 @@ impl Workspace {
         Ok(false)
     }
 
-    /// What to say of its directory where it is not present.
-    pub fn absence(&self) -> &'static str {
+    /// Whether what is at `root` has its git directory.
+    fn is_at_root(&self) -> bool {
+        let own = self.git_dir.canonicalize().ok();
+        own.is_some() && private_dir(&self.root) == own
+    }
+
+    /// Whether its git directory holds the id of another workspace, from which it was copied.
+    pub fn has_other_id(&self) -> bool {
+        let is_unmarked = || self.is_marked().is_ok_and(|is_marked| !is_marked);
+        self.far.is_none() && self.is_at_root() && Workspace::mark_in(&self.git_dir).exists() && is_unmarked()
+    }
+
+    /// Why it is not present, and what to do about that.
+    pub fn absence(&self) -> (&'static str, String) {
+        let root = shell_word(&self.root);
+        let detach = format!("`overlay-sync detach {root}`");
         match self.root.symlink_metadata() {
-            Ok(_) => "is no workspace of this repository any more",
-            Err(_) => "is not there",
+            Ok(_) if self.has_other_id() => {
+                ("has the id of another workspace", format!("run `overlay-sync attach {root}`, which gives it its own"))
+            }
+            Ok(_) => (
+                "is no workspace of this repository any more",
+                format!("bring it back, or leave it alone with {detach}"),
+            ),
+            Err(_) => ("is not there", format!("bring its disk back, or forget it with {detach}")),
         }
     }
 

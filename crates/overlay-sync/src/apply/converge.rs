@@ -171,8 +171,11 @@ impl<G: Ground> SyncRun<'_, G> {
         let name = workspace.root.display().to_string();
         if !self.ground.is_present(workspace)? {
             todo.is_halted = true;
-            // Other machines are asked now and then only.
-            if workspace.far.is_none() {
+            if workspace.has_other_id() {
+                let (why, what_helps) = workspace.absence();
+                self.outcome.note_open(format!("{name} {why}; {what_helps}"));
+            } else if workspace.far.is_none() {
+                // Other machines are asked now and then only.
                 self.outcome.notes.push(format!(
                     "{name} does not exist; it is synced when it is back; `overlay-sync detach {name}` forgets it"
                 ));

@@ -40,11 +40,12 @@ impl<'a> DryDisk<'a> {
     pub fn open(overlay: &'a Overlay, workspaces: &[Workspace]) -> Result<DryDisk<'a>> {
         let disk = Disk::open(overlay, None)?;
         let mut all = disk.workspaces()?;
+        let is_fresh = |workspace: &&Workspace| all.iter().all(|known| known.id != workspace.id);
+        let fresh = workspaces.iter().filter(is_fresh).map(|workspace| workspace.id).collect();
         all.retain(|known| workspaces.iter().all(|workspace| workspace.id != known.id));
         all.extend(workspaces.iter().cloned());
-        let is_fresh = |workspace: &&Workspace| !workspace.is_known();
         Ok(DryDisk {
-            fresh: workspaces.iter().filter(is_fresh).map(|workspace| workspace.id).collect(),
+            fresh,
             written: RefCell::default(),
             kept: RefCell::default(),
             workspaces: RefCell::new(all),

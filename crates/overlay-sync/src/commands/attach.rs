@@ -46,7 +46,8 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         overlay.require()?;
         let known = Workspace::load_all(&overlay.store.workspaces())?;
         let find = |(root, git_dir): &(PathBuf, PathBuf)| {
-            known.iter().find(|w| w.git_dir == *git_dir).cloned().unwrap_or_else(|| Workspace::new(root, git_dir))
+            let own = known.iter().find(|w| w.git_dir == *git_dir && w.is_marked().unwrap_or(false));
+            own.cloned().unwrap_or_else(|| Workspace::new(root, git_dir))
         };
         let workspaces: Vec<Workspace> = worktrees.iter().map(find).collect();
         let exit = preview(ui, overlay, &workspaces)?.exit;

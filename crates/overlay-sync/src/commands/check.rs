@@ -13,7 +13,8 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     for workspace in &workspaces {
         if !workspace.is_gone() && matches!(workspace.is_present(), Ok(false)) && workspace.files.is_empty() {
             // `status` has no file of it to tell of.
-            ui.warn(format!("{} {}", workspace.root.display(), workspace.absence()));
+            let (why, what_helps) = workspace.absence();
+            ui.warn(format!("{} {why}; {what_helps}", workspace.root.display()));
             is_in_step = false;
         }
     }

@@ -88,12 +88,10 @@ fn check_workspaces(workspaces: &[Workspace]) -> Vec<Finding<Repair>> {
                 ..Finding::good("workspace", format!("{root} was removed; the next sync forgets it"))
             },
             (false, Err(failure)) => failed("workspace", &failure),
-            (false, Ok(false)) => Finding::bad(
-                "workspace",
-                format!("{root} {}", workspace.absence()),
-                "bring it back, or leave it alone with `overlay-sync detach`",
-                None,
-            ),
+            (false, Ok(false)) => {
+                let (why, what_helps) = workspace.absence();
+                Finding::bad("workspace", format!("{root} {why}"), what_helps, None)
+            }
             (false, Ok(true)) => Finding::good("workspace", root.to_string()),
         });
     }

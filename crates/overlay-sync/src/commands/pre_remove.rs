@@ -34,7 +34,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Re
     let mut disk = Disk::open(&overlay, Some(overlay.lock()?))?.last();
     let root = repo.require_worktree()?;
     let all = Workspace::load_all(&overlay.store.workspaces())?;
-    let known = all.into_iter().find(|workspace| workspace.git_dir == repo.git_dir);
+    let known = all.into_iter().find(|workspace| workspace.git_dir == repo.git_dir && !workspace.has_other_id());
     let mut leaving = known.ok_or_else(|| {
         failure::UNKNOWN
             .failure(format!("the worktree was attached to {}, which does not know it", overlay.dir.display()))

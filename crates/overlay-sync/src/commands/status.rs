@@ -146,8 +146,9 @@ pub fn for_each_file(
         }
         let is_there = workspace.is_present();
         if matches!(is_there, Ok(false)) {
+            let (why, what_helps) = workspace.absence();
             for (path, base) in &workspace.files {
-                let why = "the workspace is not there".into();
+                let why = format!("the workspace {why}; {what_helps}");
                 let answer = StatusAnswer::of(workspace, path, FileState::Unreachable, why);
                 each(&StatusAnswer { base: Some(base.sha256), ..answer });
             }

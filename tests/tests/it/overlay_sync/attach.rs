@@ -229,6 +229,28 @@ fn a_removed_worktree_can_be_named_and_a_copied_one_is_refused() {
     assert_eq!((s.text(".env"), s.app.read(".env")), ("A=2\n".into(), "A=2\n".into()));
 }
 
+#[test]
+fn a_workspace_with_the_id_of_another_one_is_named_with_what_helps() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.b.write(".env", "A=1\nB=1\n");
+    s.app.sh("cd .git/worktrees && cp a/shopfloor/overlay-sync/id b/shopfloor/overlay-sync/id").exit(0);
+    let what = "/b has the id of another workspace; run `overlay-sync attach ";
+    for words in [&["sync", "../b"][..], &["sync"], &["sync", "-n"]] {
+        s.app.overlay(words).exit(1).any_out().err_has(what);
+    }
+    s.app.overlay(&["doctor"]).exit(1).any_err().out_has(what);
+    s.app.overlay(&["check"]).exit(1).any_err().out_has("has the id of another workspace");
+    s.app.overlay(&["hook", "run", "pre-remove", "../b"]).exit(1).err_has("attach it again");
+    assert_eq!(s.text(".env"), "A=1\n");
+    s.app.overlay(&["attach", "-n", "../b"]).exit(0).any_err().out_has("would attach");
+    s.app.overlay(&["attach", "../b"]).succeeds().any_err();
+    s.sync(0).any_err();
+    s.all_are(".env", "A=1\nB=1\n");
+}
+
 /// Worktrees share git's answer only where git would give the same one.
 #[test]
 fn a_pattern_file_of_each_worktree_counts_there() {
