@@ -13,7 +13,6 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agents::PROGRAMS;
 use crate::config::{Setting, SettingFlag, SettingType, Users};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
@@ -196,11 +195,6 @@ pub trait CommandLine: Parser {
 
 /// An argument whose values a shell can complete. What lists them gets the line up to the word as [`Env::args`].
 pub type CompletedArgument = (&'static [&'static str], &'static str, fn(&Env) -> Result<Vec<String>>);
-
-/// The names of the agent programs, to complete the value of a flag.
-pub fn agent_programs(_: &Env) -> Result<Vec<String>> {
-    Ok(PROGRAMS.iter().map(|program| program.name.to_owned()).collect())
-}
 
 /// A tool's command line as clap knows it. A subcommand takes every global flag, but its help lists only those that it
 /// uses.

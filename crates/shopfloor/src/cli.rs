@@ -5,6 +5,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
+use shopfloor_core::config::agent_programs;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
@@ -150,7 +151,7 @@ fn words(env: &Env) -> Result<Vec<String>> {
     match &line[..] {
         [.., "--for", _] => Ok(STATES.split(' ').map(str::to_owned).collect()),
         [.., "--land", _] => Ok(["squash", "commits"].map(str::to_owned).into()),
-        [.., "--agent", _] => args::agent_programs(env),
+        [.., "--agent", _] => agent_programs(env),
         [.., word] if word.starts_with('-') => {
             let options = line.iter().find_map(|verb| worker_commands::options(verb));
             Ok(options.into_iter().flatten().map(str::to_owned).collect())
@@ -214,7 +215,7 @@ impl CommandLine for Cli {
             (&["go"], "name", names),
             (&["rm"], "names", names),
             (VERBS, "words", words),
-            (&["new"], "agent", args::agent_programs),
+            (&["new"], "agent", agent_programs),
         ]
     }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES, FlagUse, SettingFlags};
+use shopfloor_core::config::agent_programs;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 
@@ -270,7 +271,7 @@ impl CommandLine for Cli {
             (&[], "worker", names),
             (&[], "workers", names),
             (&[], "names", names),
-            (&[], "agent", args::agent_programs),
+            (&[], "agent", agent_programs),
             (&[], "host", hosts),
             (&["wait"], "states", |_| Ok(wait::STATES.map(str::to_owned).to_vec())),
         ]

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
+use shopfloor_core::config::agent_programs;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::sandbox;
@@ -106,7 +107,7 @@ fn removable(env: &Env) -> Result<Vec<String>> {
 
 impl CommandLine for Cli {
     fn completed() -> &'static [CompletedArgument] {
-        &[(&[], "id", ids), (&["remove"], "ids", removable), (&[], "under", ids), (&[], "agent", args::agent_programs)]
+        &[(&[], "id", ids), (&["remove"], "ids", removable), (&[], "under", ids), (&[], "agent", agent_programs)]
     }
 
     fn slips() -> &'static [(&'static [&'static str], &'static str)] {

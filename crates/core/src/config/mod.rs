@@ -4,8 +4,11 @@
 mod file;
 mod setting;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
+
+use toml_edit::Document;
 
 use self::file::{File, Known};
 use self::setting::placed;
@@ -13,6 +16,7 @@ pub use self::setting::{
     INSIDE_ELSEWHERE, Line, NEVER, OPEN_ELSEWHERE, Row, Setting, SettingFlag, SettingSource, SettingType, Trust, Users,
     Value, expand_home, is_anothers_home,
 };
+use crate::agents::PROGRAMS;
 use crate::approval::{ApprovalStatus, Approvals};
 use crate::env::Env;
 use crate::error::{Failure, Result};
@@ -222,6 +226,20 @@ pub fn load_own(env: &Env, path: &Path, tables: &[OwnTable], flags: &[(&str, Opt
         }
     }
     Ok(config)
+}
+
+/// The names of the agent programs, to complete the value of a flag: those that we know, and those of the user's own file.
+pub fn agent_programs(env: &Env) -> Result<Vec<String>> {
+    let file = env.config_home().map(|dir| dir.join("config.toml"));
+    let text = file.map_or(Ok(None), |file| fs::read(&file))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let mut all: BTreeSet<String> = PROGRAMS.iter().map(|program| program.name.to_owned()).collect();
+    if let Ok(document) = Document::parse(&*text) {
+        let agents = |tool: &&str| document.get(tool)?.get("agents")?.as_table_like();
+        let own = ["worker-ctl", "worktree-spawn"].iter().filter_map(agents).flat_map(|agents| agents.iter());
+        all.extend(own.map(|(name, _)| name.to_owned()));
+    }
+    Ok(all.into_iter().collect())
 }
 
 /// What a flag or the environment sets.

@@ -1,6 +1,6 @@
 //! Completions in real shells, on a terminal: subcommands, options and names.
 
-use crate::support::world::{Repo, World, needs, project};
+use crate::support::world::{Repo, World, needs, project, write};
 
 /// Two agents, one worker, and the generated completions in the directory where the shell looks for them.
 fn app<'w>(w: &'w World, shell: &str, dir: &str) -> Repo<'w> {
@@ -107,7 +107,10 @@ fn names_come_without_options_and_values_are_offered() {
     assert_eq!(here, there);
     assert!(offered(&app, &["shopfloor", "go", "-"]).iter().any(|word| word == "--json"));
     assert!(offered(&app, &["worker-ctl", "wait", "adam", "--for", ""]).iter().any(|word| word == "needs_review"));
-    for line in [["worker-ctl", "add", "x", "--agent", ""], ["shopfloor", "new", "x", "--agent", ""]] {
-        assert!(offered(&app, &line).iter().any(|word| word == "codex"), "{line:?}");
+    // Those of the person's own file, too.
+    write(&w.home(".config/shopfloor/config.toml"), "[worker-ctl.agents.mine]\ncommand = [\"true\"]\n");
+    for words in [["worker-ctl", "add"], ["shopfloor", "new"], ["shopfloor", "adopt"], ["worktree-spawn", "subtree"]] {
+        let offered = offered(&app, &[&words[..], &["x", "--agent", ""]].concat());
+        assert!(["codex", "mine"].iter().all(|name| offered.iter().any(|word| word == name)), "{words:?}: {offered:?}");
     }
 }
