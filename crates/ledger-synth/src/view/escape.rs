@@ -1,7 +1,5 @@
 //! Escapes for `current.md`: no value can pass for structure, or hide what follows it.
 
-use std::borrow::Cow;
-
 use crate::section::Section;
 
 /// The position of a line, which decides what it could be mistaken for.
@@ -60,21 +58,21 @@ fn is_html(bare: &str) -> bool {
 }
 
 /// Writes a line so that it is no structure.
-pub fn guarded(line: &str, place: LinePosition, style: TextStyle) -> Cow<'_, str> {
+pub fn guarded(line: &str, place: LinePosition, style: TextStyle) -> String {
     let line = escaped(line, "");
     let at = line.len() - line.trim_start_matches([' ', '\t']).len();
     if !place.is_structure(style, line[at..].trim_start_matches('\\')) {
         return line;
     }
-    format!("{}\\{}", &line[..at], &line[at..]).into()
+    format!("{}\\{}", &line[..at], &line[at..])
 }
 
 /// Escapes the characters that a terminal or a reader would not show, and those in `more`, and puts a backslash
 /// before a comment that would hide the text after it. The tests prove that this is reversible.
-pub fn escaped<'t>(text: &'t str, more: &str) -> Cow<'t, str> {
+pub fn escaped(text: &str, more: &str) -> String {
     let is_hidden = |c: char| (c.is_control() && c != '\t') || is_bidi(c) || more.contains(c);
     if !text.contains(is_hidden) && !text.contains("\\u{") && !text.contains("<!--") {
-        return text.into();
+        return text.to_owned();
     }
     let (mut out, mut slashes) = (String::with_capacity(text.len() + 8), 0);
     for (at, c) in text.char_indices() {
@@ -93,7 +91,7 @@ pub fn escaped<'t>(text: &'t str, more: &str) -> Cow<'t, str> {
         }
         slashes = 0;
     }
-    (out + &"\\".repeat(slashes)).into()
+    out + &"\\".repeat(slashes)
 }
 
 /// Whether a character changes the direction of a line (Unicode UAX #9) or breaks it.

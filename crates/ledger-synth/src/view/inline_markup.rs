@@ -1,6 +1,5 @@
 //! What a page for readers changes in a text: commits become code, and HTML is shown instead of taken.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// Whether HTML inside the code of a text is no HTML: all backticks of its lines are single, in pairs, and no backslash
@@ -13,11 +12,8 @@ pub fn has_plain_code<'t>(mut lines: impl Iterator<Item = &'t str>) -> bool {
 }
 
 /// Marks the commits and the tags of a line. This can be reversed.
-pub fn marked(line: &str, has_plain_code: bool) -> Cow<'_, str> {
-    match with_tags(line, has_plain_code) {
-        Cow::Borrowed(line) => with_commits(line),
-        Cow::Owned(line) => with_commits(&line).into_owned().into(),
-    }
+pub fn marked(line: &str, has_plain_code: bool) -> String {
+    with_commits(&with_tags(line, has_plain_code))
 }
 
 /// The reverse of [`marked`].
@@ -28,14 +24,14 @@ fn unmarked(line: &str, has_plain_code: bool) -> String {
 
 /// Writes a backslash before each HTML tag, which could hide what follows it or end the fold that it is in. Backslashes
 /// before the tag are doubled, because they would take the effect of ours away.
-fn with_tags(line: &str, has_plain_code: bool) -> Cow<'_, str> {
+fn with_tags(line: &str, has_plain_code: bool) -> String {
     let (mut out, mut from) = (String::new(), 0);
     for at in tags(line, has_plain_code) {
         let slashes = slashes_before(line, at);
         out.push_str(&format!("{}{}<", &line[from..at], "\\".repeat(slashes + 1)));
         from = at + 1;
     }
-    if from == 0 { line.into() } else { (out + &line[from..]).into() }
+    out + &line[from..]
 }
 
 /// The reverse of [`with_tags`].
@@ -70,7 +66,7 @@ fn tags(line: &str, has_plain_code: bool) -> Vec<usize> {
 
 /// Writes a backtick before and after each commit of a line. A commit that has backticks around it gets one more, so
 /// that this can be reversed; one that has a single one, or is inside other code, stays as it is.
-fn with_commits(line: &str) -> Cow<'_, str> {
+fn with_commits(line: &str) -> String {
     let (mut out, mut from, mut seen, mut is_code) = (String::new(), 0, 0, false);
     for at in commits(line) {
         is_code ^= line[seen..at.start].bytes().filter(|b| *b == b'`').count() % 2 == 1;
@@ -81,7 +77,7 @@ fn with_commits(line: &str) -> Cow<'_, str> {
             from = at.end;
         }
     }
-    if from == 0 { line.into() } else { (out + &line[from..]).into() }
+    out + &line[from..]
 }
 
 /// The reverse of [`with_commits`].
@@ -123,7 +119,7 @@ mod tests {
     use super::*;
 
     fn shown(line: &str) -> String {
-        marked(line, has_plain_code([line].into_iter())).into_owned()
+        marked(line, has_plain_code([line].into_iter()))
     }
 
     #[test]

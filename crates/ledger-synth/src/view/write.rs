@@ -1,7 +1,5 @@
 //! Writes texts into a page, so that they read back and no text passes for structure.
 
-use std::borrow::Cow;
-
 use super::escape::{LinePosition, TextStyle, escaped, guarded};
 use super::fences::fenced;
 use super::inline_markup::{has_plain_code, marked};
@@ -9,9 +7,9 @@ use super::model::ReachedCheckpoint;
 use crate::entry::Checkpoint;
 
 impl TextStyle {
-    fn line(self, line: &str, has_plain_code: bool) -> Cow<'_, str> {
+    fn line(self, line: &str, has_plain_code: bool) -> String {
         match self {
-            TextStyle::AsIs => line.into(),
+            TextStyle::AsIs => line.to_owned(),
             TextStyle::Marked => marked(line, has_plain_code),
         }
     }
@@ -72,7 +70,7 @@ pub fn bullet(text: &str, place: LinePosition, style: TextStyle, end: &str) -> S
 /// A key of a map and its text.
 pub fn pair(key: &str, text: &str, style: TextStyle, end: &str) -> String {
     let colon = if key.contains(":**") { ":" } else { "" };
-    let key = escaped(key, &format!("{colon}{}", style.tags())).into_owned();
+    let key = escaped(key, &format!("{colon}{}", style.tags()));
     let gap = if text.is_empty() { "" } else { " " };
     format!("- **{key}:**{gap}{}", value(text, LinePosition::Inline, style, end))
 }
