@@ -54,40 +54,21 @@ fn is_meta(key: &str) -> bool {
 fn section(name: &SectionName, value: &Value) -> String {
     let is_text = !matches!(name.shape(), Some(Shape::Map | Shape::Checkpoints));
     let name = yaml_scalar::written(name.as_str());
+    let written = |value: &Value| yaml_scalar::written(&yaml_scalar::plain(value));
     // An item that is a text is read as it is written.
     let field = |(key, value): (&Value, &Value)| match yaml_scalar::plain(value) {
-        value if is_text && yaml_scalar::is_verbatim(&value) => {
-            format!("{}: {value}\n", yaml_scalar::written(&yaml_scalar::plain(key)))
-        }
-        value => format!("{}: {}\n", yaml_scalar::written(&yaml_scalar::plain(key)), yaml_scalar::written(&value)),
+        value if is_text && yaml_scalar::is_verbatim(&value) => format!("{}: {value}", written(key)),
+        value => format!("{}: {}", written(key), yaml_scalar::written(&value)),
     };
-    let line = |(key, value): (&Value, &Value)| {
-        format!(
-            "{}: {}\n",
-            yaml_scalar::written(&yaml_scalar::plain(key)),
-            yaml_scalar::written(&yaml_scalar::plain(value))
-        )
+    let item = |item: &Value| match item {
+        Value::Mapping(map) if !map.is_empty() => map.iter().map(field).collect::<Vec<_>>().join("\n  "),
+        item => written(item),
     };
     let lines: String = match value {
-        Value::Sequence(items) => items
-            .iter()
-            .map(|item| match item {
-                Value::Mapping(map) if !map.is_empty() => {
-                    let lines: String = map.iter().map(field).collect();
-                    lines
-                        .lines()
-                        .enumerate()
-                        .map(|(n, line)| format!("{} {line}\n", if n == 0 { "-" } else { " " }))
-                        .collect()
-                }
-                item => format!("- {}\n", yaml_scalar::written(&yaml_scalar::plain(item))),
-            })
-            .collect(),
-        Value::Mapping(map) => map.iter().map(line).map(|line| format!("  {line}")).collect(),
-        value => {
-            let text = yaml_scalar::plain(value);
-            return if text.is_empty() { String::new() } else { format!("{name}: {}\n", yaml_scalar::written(&text)) };
-        }
+        Value::Sequence(items) => items.iter().map(|one| format!("- {}\n", item(one))).collect(),
+        Value::Mapping(map) => map.iter().map(|(k, v)| format!("  {}: {}\n", written(k), written(v))).collect(),
+        value if yaml_scalar::plain(value).is_empty() => return String::new(),
+        value => return format!("{name}: {}\n", written(value)),
     };
     format!("{name}:\n{lines}")
 }

@@ -182,11 +182,8 @@ fn checkpoint(map: &Mapping) -> Entry {
     let (phase, status, updated) = (part(&["phase", "name", "id", "title"]), part(&STATUS), part(&REACHED));
     // As the grammar of events has it.
     let more = |(key, value): (&Value, &Value)| {
-        format!(
-            "{}: {}",
-            yaml_scalar::written(&yaml_scalar::plain(key)),
-            yaml_scalar::written(&text(value).replace('\n', "; "))
-        )
+        let value = text(value).replace('\n', "; ");
+        format!("{}: {}", yaml_scalar::written(&yaml_scalar::plain(key)), yaml_scalar::written(&value))
     };
     Checkpoint { phase, status, updated, more: rest.iter().map(more).collect::<Vec<_>>().join("\n") }.into()
 }
