@@ -226,17 +226,13 @@ fn parse<J: Journaled>(bytes: &[u8]) -> std::result::Result<Journal<J>, String> 
     }
 }
 
-/// Whether the spawn of this agent is still under way.
-pub fn is_under_way(shared: &Path, id: &str) -> Result<bool> {
-    Ok(readable::<SpawnJournal>(shared)?.iter().any(|(_, spawn)| spawn.id == id))
-}
-
-/// Whether a process is at the spawn of this agent now.
-pub fn is_at_work(shared: &Path, id: &str) -> Result<bool> {
+/// The agents that a process is making now.
+pub fn being_made(shared: &Path) -> Result<Vec<String>> {
+    let mut ids = Vec::new();
     for (path, spawn) in readable::<SpawnJournal>(shared)? {
-        if spawn.id == id && Lock::is_held(&lock_file(&path))? {
-            return Ok(true);
+        if Lock::is_held(&lock_file(&path))? {
+            ids.push(spawn.id);
         }
     }
-    Ok(false)
+    Ok(ids)
 }

@@ -1,5 +1,6 @@
 //! `subtree`: make a worktree on a branch of its own for an agent.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -174,12 +175,14 @@ fn make(
     options: &SpawnOptions,
 ) -> Result<Spawned> {
     let SpawnContext { ui, place, git, .. } = *context;
-    let is_under_way = |id: &str| journal::is_under_way(&place.shared(), id);
     let start = facts::start_point(git, place, request.from.as_deref())?;
-    let mut since = Instant::now();
+    let (mut since, mut told) = (Instant::now(), BTreeSet::new());
     loop {
         let lock = lock_and_excludes::lock(place)?;
-        recover::recover(place, git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
+        // All other spawns are recovered now, as far as that can be.
+        let being_made = journal::being_made(&place.shared())?;
+        let notes = recover::recover(place, git, LostWorktrees::Leave)?;
+        notes.into_iter().filter(|note| told.insert(note.clone())).for_each(|note| ui.note(note));
         match decide(place, git, request, caller, &start) {
             Ok(SpawnDecision::Make(plan)) => {
                 let begun = spawn::begin(context, &plan)?;
@@ -189,7 +192,7 @@ fn make(
                 return Ok(spawned(made.known, true, made.mcp_config, made.warnings));
             }
             Ok(SpawnDecision::Return(known)) => {
-                if !is_under_way(&known.agent.id)? {
+                if !being_made.contains(&known.agent.id) {
                     return Ok(found(*known, options));
                 }
                 if since.elapsed().as_secs() > 60 {
@@ -200,7 +203,7 @@ fn make(
             // A git that a killed spawn left is still at work; once it has ended, the spawn is undone.
             Err(failure) if failure::EXISTS.is_kind_of(&failure) && since.elapsed() < PATIENCE => {
                 let id = format!("{}.{}", branch_prefix(caller, None)?, slug(&request.name)?);
-                if !is_under_way(&id)? {
+                if !being_made.contains(&id) {
                     return Err(failure);
                 }
             }

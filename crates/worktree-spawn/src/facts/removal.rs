@@ -101,7 +101,7 @@ pub fn condition(
         seats: Vec::new(),
         is_deleted: false,
         is_cut_off: worktree.is_lost && worktree.is_cut_off(),
-        is_being_made: journal::is_at_work(&place.shared(), &known.agent.id)?,
+        is_being_made: journal::being_made(&place.shared())?.contains(&known.agent.id),
         mounts: Vec::new(),
     };
     // Of a worktree that is only half there git cannot tell anything.

@@ -217,7 +217,7 @@ fn existing(known: &KnownAgent, request: &SpawnRequest) -> Result<SpawnDecision>
         IfExists::Return if !known.is_managed => {
             require_spawned(known).map(|()| SpawnDecision::Return(Box::new(known.clone())))
         }
-        IfExists::Return if known.worktree.is_lost => {
+        _ if known.worktree.is_lost => {
             Err(exists(format!("{id} should be at {path}, but is not there")).hint(format!(
                 "if it was moved, `worktree-spawn repair` finds it or says how it comes back; if you deleted it: `worktree-spawn remove {id}`"
             )))

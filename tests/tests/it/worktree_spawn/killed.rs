@@ -388,6 +388,20 @@ fn an_undo_that_was_killed_is_finished() {
 }
 
 #[test]
+fn a_killed_spawn_that_was_deleted_by_hand_is_named_once_and_not_waited_for() {
+    let w = World::new();
+    let app = app(&w);
+    std::fs::remove_dir_all(killed_in_its_hook(&app).path).unwrap();
+    for args in [&["subtree", "x"][..], &["subtree", "x", "--if-exists", "return"]] {
+        let refused = app.spawn(args).exit(1);
+        assert_eq!(refused.stderr.matches("the spawn of main.x was killed").count(), 1, "{refused}");
+        refused.err_has("but is not there").err_has("`worktree-spawn repair` finds it");
+    }
+    app.spawn(&["repair"]).exit(0).out_has("undid the spawn of main.x");
+    subtree(&app, &["x"]);
+}
+
+#[test]
 fn a_killed_spawn_with_a_running_agent_is_kept_and_a_copy_touches_nothing() {
     let w = World::new();
     let app = app(&w);
