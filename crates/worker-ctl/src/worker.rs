@@ -190,6 +190,9 @@ pub struct Work {
     pub reviewed_patch: Option<String>,
     /// The commit that `review` showed last, also after a rejection or a later commit, to show what has changed since.
     pub shown_sha: Option<String>,
+    /// Where the worker's own commits below it began then. Its parent's may have landed as others since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_from: Option<String>,
     /// The default branch's commit that the last rebase aimed at. It is tried again only when the branch has moved on.
     pub base_sha: Option<String>,
     /// The default branch's commit that the work sits on. Commits below it are not the worker's own.

@@ -122,8 +122,12 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
         return Err(several_bases(name, &ctx.repo.branch));
     }
     let from = commands::fork(ctx, &sha)?;
-    // It may be gone.
-    let shown = worker.work.shown_sha.as_ref().and_then(|shown| Some((commands::fork(ctx, shown).ok()?, shown)));
+    let own = ctx.repo.begin_of(&worker, &sha).ok();
+    let shown = worker.work.shown_sha.as_ref().and_then(|shown| {
+        // It may be gone.
+        let before = worker.work.shown_from.clone().or_else(|| commands::fork(ctx, shown).ok())?;
+        Some((before, shown))
+    });
     let shown = shown.as_ref().map(|(from, shown)| (from.as_str(), shown.as_str()));
     let summary = summary(ctx, &worker, &from, &sha, shown)?;
     let patch = ctx.repo.work_digest(&sha)?;
@@ -131,7 +135,7 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
     if agent.is_some() {
         ctx.ui.note("an agent looks at it, so it does not count as reviewed");
     } else if !ctx.is_dry {
-        transition::record(ctx, name, &Input::Reviewed { sha: sha.clone(), patch })?;
+        transition::record(ctx, name, &Input::Reviewed { sha: sha.clone(), from: own, patch })?;
         ctx.update(|state| {
             (state.last_reviewed, state.landed_since) = (Some(name.to_owned()), None);
             Ok(())

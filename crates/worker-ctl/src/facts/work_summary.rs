@@ -134,7 +134,9 @@ pub fn summary(
         &["diff", "--no-color", "--no-textconv", "--no-ext-diff", "--ignore-submodules=none", "--stat=80", base, sha],
     )?;
     let since = |(before, shown): (&str, &str)| -> Result<Option<String>> {
-        let ranges = [format!("{before}..{shown}"), format!("{base}..{sha}")];
+        // What is its parent's is nothing new.
+        let own = ctx.repo.begin_of(worker, sha).unwrap_or_else(|_| base.to_owned());
+        let ranges = [format!("{before}..{shown}"), format!("{own}..{sha}")];
         // It knows no option against a person's programs for attributes.
         let cmd = ctx.repo.cmd(&ctx.repo.top)?.args(["-c", "core.attributesFile=/dev/null", "range-diff"]);
         // Of many commits it compares each with each.

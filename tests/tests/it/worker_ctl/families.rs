@@ -175,6 +175,24 @@ fn a_child_brings_none_of_its_parents_commits_and_outlives_its_branch() {
 }
 
 #[test]
+fn a_review_compares_only_a_childs_own_commits_after_its_parent_has_landed() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    x.commit("p", "p\n");
+    y.git(&["merge", "-q", "main.x"]);
+    y.commit("c", "c\n");
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    floor.ctl(&["review", "y"]).exit(0).any_out().any_err();
+    floor.app.commit("other", "other\n");
+    floor.ctl(&["accept", "x"]).exit(0).any_out().any_err();
+    y.commit("d", "d\n");
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    let review = floor.ctl(&["review", "y", "--json"]).exit(0).any_err().json();
+    let since: Vec<&str> = text(&review, "/range_diff").lines().map(str::trim).collect();
+    assert!(since.len() == 2 && since[0].ends_with(" c") && since[1].starts_with("-:  ---"), "{since:?}");
+}
+
+#[test]
 fn children_follow_their_parent_when_it_rests() {
     let w = World::new();
     let (floor, x, y) = family(&w);

@@ -48,8 +48,8 @@ pub enum Input {
     Checked(CheckRecord),
     /// The work could not be checked, or the worktree changed meanwhile, so the result says nothing.
     CheckVoid,
-    /// A person reviewed this commit.
-    Reviewed { sha: String, patch: String },
+    /// A person reviewed this commit. The worker's own commits begin at `from`.
+    Reviewed { sha: String, from: Option<String>, patch: String },
     /// The work goes back to its worker, which is told what to change. Where it conflicts, nobody needs to have reviewed it.
     Reject { base: String, patch: String, text: String, is_conflict: bool, force: bool },
     /// The same work was rebased to another commit. It is based on the default branch's commit `onto`.
@@ -202,7 +202,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
         Input::WorkChanged { sha, onto } => task::commit(s, sha, onto.as_ref(), Note::WorkChanged),
         Input::Checked(check) => task::checked(s, check),
         Input::CheckVoid => s.next.work.checks_void = s.next.work.checks_void.saturating_add(1),
-        Input::Reviewed { sha, patch } => task::reviewed(s, sha, patch)?,
+        Input::Reviewed { sha, from, patch } => task::reviewed(s, (sha, from.as_ref()), patch)?,
         Input::Reject { base, patch, text, is_conflict, .. } => task::reject(s, (base, patch), text, *is_conflict)?,
         Input::ChildLanded { sha, patch } => task::child_landed(s, sha, patch),
         Input::Accepted => task::accepted(s),

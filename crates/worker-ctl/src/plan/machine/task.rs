@@ -104,12 +104,13 @@ pub(super) fn child_landed(step: &mut MachineStep<'_>, sha: &str, patch: &str) {
     }
 }
 
-pub(super) fn reviewed(step: &mut MachineStep<'_>, sha: &str, patch: &str) -> Result<()> {
+pub(super) fn reviewed(step: &mut MachineStep<'_>, (sha, from): (&str, Option<&String>), patch: &str) -> Result<()> {
     match step.before.task {
         Task::NeedsReview => {
             step.next.work.reviewed_sha = Some(sha.to_owned());
             step.next.work.reviewed_patch = Some(patch.to_owned());
             step.next.work.shown_sha = Some(sha.to_owned());
+            step.next.work.shown_from = from.cloned();
             step.effects.push(SideEffect::Pin(sha.to_owned()));
             Ok(())
         }

@@ -42,7 +42,7 @@ fn inputs() -> Vec<Input> {
         Input::Typing { force: false },
         Input::NotSent { back: Box::new(back) },
         Input::Commit { sha: text("c2"), onto: None },
-        Input::Reviewed { sha: text("c1"), patch: text("q") },
+        Input::Reviewed { sha: text("c1"), from: Some(text("b1")), patch: text("q") },
         reject(),
         Input::Rebased { sha: text("c3"), patch: text("q"), onto: Some(text("b3")) },
         Input::WorkChanged { sha: text("c6"), onto: None },
@@ -322,7 +322,7 @@ fn a_task_runs_from_start_to_acceptance() {
     let (done, actions) = step(&working, Input::Commit { sha: "c1".into(), onto: None });
     assert_eq!((done.status(), actions.last()), ("needs_review", Some(&SideEffect::Unpin)));
     assert_eq!(apply(&done, &reject(), 9).unwrap_err().exit.code(), 1);
-    let (seen, actions) = step(&done, Input::Reviewed { sha: "c1".into(), patch: "q".into() });
+    let (seen, actions) = step(&done, Input::Reviewed { sha: "c1".into(), from: None, patch: "q".into() });
     assert_eq!(actions, [SideEffect::Pin("c1".into())]);
     let (rejected, _) = step(&seen, reject());
     assert_eq!(rejected.status(), "rejected");
@@ -330,7 +330,7 @@ fn a_task_runs_from_start_to_acceptance() {
     assert_eq!((again.status(), again.work.reviewed_sha.clone()), ("needs_review", None));
     assert_eq!(again.work.reviewed_patch, None);
     // A commit after a review is not reviewed.
-    let (seen, _) = step(&again, Input::Reviewed { sha: "c2".into(), patch: "r".into() });
+    let (seen, _) = step(&again, Input::Reviewed { sha: "c2".into(), from: None, patch: "r".into() });
     let (later, actions) = step(&seen, Input::Commit { sha: "c3".into(), onto: None });
     assert_eq!((later.work.reviewed_sha, later.work.reviewed_patch), (None, Some("r".into())));
     assert_eq!(actions, [SideEffect::Unpin]);
