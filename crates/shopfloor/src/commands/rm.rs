@@ -174,7 +174,7 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     }
     let removed = if agents.is_empty() { Exit::Done } else { call("worktree-spawn", &spawned, &agents)? };
     if !common.dry_run && exit.code() == 0 && removed.code() == 0 {
-        take_reports(&env.at(&main)?, &args.names, &rows)?;
+        take_reports(ui, &env.at(&main)?, &args.names, &rows)?;
         // Where the worktrees were, if that was the last one.
         repository::worktree_base(&main).map(|base| fs::remove_empty_dir(&base));
     }
@@ -239,15 +239,22 @@ fn would_remove(ui: &Ui, row: &Row) {
 /// More of them stay.
 const MOST_REPORTS: usize = 20;
 
-/// Takes the reports of agents that are gone, which would wait for ever.
-fn take_reports(env: &Env, names: &[String], rows: &[Row]) -> Result<()> {
+/// Shows the reports of agents that are gone, and takes them, because they would wait for ever. With `-q` they stay.
+fn take_reports(ui: &Ui, env: &Env, names: &[String], rows: &[Row]) -> Result<()> {
     for name in names {
         let row = require(rows, name)?;
+        if ui.is_quiet() || row.kind != "subtree" {
+            continue;
+        }
         // A live agent can go on for ever.
         for _ in 0..MOST_REPORTS {
-            let wait = ["worktree-spawn", "wait", "--from", &row.id, "--timeout", "0s"];
-            if row.kind != "subtree" || ask(env, &wait)?.status.code() != 0 {
+            let taken = ask(env, &["worktree-spawn", "wait", "--from", &row.id, "--timeout", "0s"])?;
+            if taken.status.code() != 0 {
                 break;
+            }
+            for report in &taken.records {
+                let text = |key: &str| printable(report[key].as_str().unwrap_or_default());
+                ui.note(format!("{} reported {}: {}", printable(&row.name), text("status"), text("message")));
             }
         }
     }

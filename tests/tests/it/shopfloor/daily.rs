@@ -308,8 +308,12 @@ fn a_branch_that_stays_can_be_taken_up_again() {
     let base = child.path.parent().unwrap().to_path_buf();
     assert!(base.ends_with("app.worktrees"));
     app.shopfloor(&["rm", "feat"]).exit(1).err_has("the work of feat has not landed").err_has("`shopfloor land feat`");
+    child.spawn(&["notify", "failure", "no compiler here"]).exit(0).any_out().any_err();
     let out = app.shopfloor(&["rm", "feat", "--force"]).exit(0).any_out();
     assert!(!base.exists());
+    // Nobody has read it before.
+    out.err_has("feat reported failure: no compiler here");
+    app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
     out.err_has("`git merge main.feat` takes them over").err_has("`git branch -D main.feat` gives them up");
     app.shopfloor(&["new", "feat"]).exit(1).err_has("--reuse-branch");
     let again = w.at(app.shopfloor(&["new", "feat", "--reuse-branch"]).exit(0).any_err().stdout.trim_end());
