@@ -108,20 +108,27 @@ pub(super) fn way_out(cwd: &Path) -> String {
 /// The section of a configuration that names the source.
 const SECTION: &[u8] = b"[shopfloor]";
 
-/// The failure for a repository with a checkout that its configuration calls bare, as some programs leave it behind.
-pub fn bare_by_mistake(common_dir: &Path) -> Option<Failure> {
-    let checkout = common_dir.parent().filter(|_| common_dir.ends_with(".git"))?;
-    let is_bare = |file: &str| {
+/// The file of a repository's configuration that calls it bare.
+fn calls_bare(common_dir: &Path) -> Option<&'static str> {
+    let is_bare = |file: &&str| {
         let text = fs::read_text(&common_dir.join(file)).ok().flatten().unwrap_or_default();
         text.split(|b| *b == b'\n').any(|line| {
             let line: Vec<u8> = line.to_ascii_lowercase().into_iter().filter(|b| !b.is_ascii_whitespace()).collect();
             line == b"bare=true" || line == b"bare"
         })
     };
-    let file = ["config", "config.worktree"].into_iter().find(|file| is_bare(file))?;
-    if !common_dir.join("index").exists() {
-        return None;
-    }
+    ["config", "config.worktree"].into_iter().find(is_bare)
+}
+
+/// Whether a repository has no checkout of its own, whatever lies in the directory around it.
+pub(super) fn is_bare(common_dir: &Path) -> bool {
+    calls_bare(common_dir).is_some() && !common_dir.join("index").exists()
+}
+
+/// The failure for a repository with a checkout that its configuration calls bare, as some programs leave it behind.
+pub fn bare_by_mistake(common_dir: &Path) -> Option<Failure> {
+    let checkout = common_dir.parent().filter(|_| common_dir.ends_with(".git"))?;
+    let file = calls_bare(common_dir).filter(|_| common_dir.join("index").exists())?;
     let why = format!("{} has a checkout, but core.bare is true in .git/{file}", checkout.display());
     let (dir, file) = (shell_word(checkout), shell_word(&common_dir.join(file)));
     let hint = format!("if that is a mistake: `git config --file {file} core.bare false`; then `git -C {dir} status`");

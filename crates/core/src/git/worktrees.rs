@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::main_checkout::is_bare;
 use super::sanitized_common_dir::Owner;
 use super::{Git, LOOK_LIMIT, Repo, common_dir_of, private_dir, recorded_path, run_git};
 use crate::error::{Failure, Result};
@@ -126,8 +127,8 @@ impl Git {
     /// The worktrees of a repository that are there, each with its private git directory. No process, and two small
     /// files read for each.
     pub fn worktrees(&self, repo: &Repo) -> Result<Vec<(PathBuf, PathBuf)>> {
-        let main =
-            Some(repo.main_checkout.clone()).filter(|main| private_dir(main) == repo.common_dir.canonicalize().ok());
+        let is_main = |main: &PathBuf| private_dir(main) == repo.common_dir.canonicalize().ok();
+        let main = Some(repo.main_checkout.clone()).filter(|main| is_main(main) && !is_bare(&repo.common_dir));
         let linked = |dir: PathBuf| Some((recorded_path(&dir).ok()??, dir.canonicalize().ok()?));
         let all = repo.all_git_dirs()?.into_iter().skip(1).filter_map(linked);
         let all = all.filter(|(root, dir)| private_dir(root).as_ref() == Some(dir));

@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
-    let repository = repository::find(env)?;
+    let repository = repository::find_main(env)?;
     let here = env.at(&repository.main)?;
     let found = setup_facts::read(env, &repository, args.private)?;
     tell(ui, &found);

@@ -51,7 +51,7 @@ fn doomed_overlay(ui: &Ui, env: &Env, main: &Path, is_agreed: bool) -> Result<Op
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
-    let repository = repository::find(env)?;
+    let repository = repository::find_main(env)?;
     let here = env.at(&repository.main)?;
     let file = record_file(&repository.repo.common_dir);
     let _lock = if ui.is_dry() { None } else { Some(Lock::take(&lock_file(&repository.repo.common_dir))?) };

@@ -8,12 +8,12 @@ use shopfloor_core::git::{Git, Repo, failed};
 use shopfloor_core::known_dirs;
 use shopfloor_core::path::real;
 
-/// A repository with a main checkout.
+/// A repository with a checkout.
 #[derive(Debug)]
 pub struct Repository {
     pub git: Git,
     pub repo: Repo,
-    /// The main checkout.
+    /// The main checkout; of a bare repository, the worktree that stands for it.
     pub main: PathBuf,
 }
 
@@ -47,10 +47,19 @@ pub fn find_near(env: &Env) -> Result<Repository> {
     find(&home(env)?)
 }
 
-/// Finds the repository. Exit 2 where there is none, and in one that is bare or a worker's clone.
+/// The same for what only a main checkout has. Exit 2 in a bare repository, too.
+pub fn find_main(env: &Env) -> Result<Repository> {
+    let found = find(env)?;
+    match found.main == found.repo.main_checkout {
+        true => Ok(found),
+        false => Err(no_main_checkout(&found.repo, "run the command in a clone that has one")),
+    }
+}
+
+/// Finds the repository. Exit 2 where there is none, in a worker's clone, and in a bare one without a worktree.
 pub fn find(env: &Env) -> Result<Repository> {
     let (git, repo) = Git::here(env)?;
-    let main = repo.main_checkout.clone();
+    let mut main = repo.main_checkout.clone();
     if repo.home.common_dir != repo.common_dir {
         let why = format!("{} belongs to the workers of {}", main.display(), repo.home.checkout.display());
         return Err(Failure::new(Exit::Bad, "worker_clone", why).hint("run the command in that repository"));
@@ -65,11 +74,20 @@ pub fn find(env: &Env) -> Result<Repository> {
         if !inside.status.success() {
             return Err(failed("rev-parse", &inside));
         }
-        let why = format!("the repository {} has no main checkout", repo.common_dir.display());
-        return Err(Failure::new(Exit::Bad, "no_worktree", why)
-            .hint("run the command in a clone that has one, or use the tools themselves: `worktree-spawn --help`"));
+        // The worktree of its branch stands for the main checkout, else the one that we are in.
+        let head = git.cmd(&repo.common_dir).args(["symbolic-ref", "--quiet", "--short", "HEAD"]).capture()?.text();
+        let mut trees = git.list_worktrees(&repo.common_dir)?.into_iter();
+        let own = trees.find(|tree| tree.branch.as_ref() == Some(&head) && tree.path.is_dir()).map(|tree| tree.path);
+        main = own
+            .or_else(|| repo.worktree.clone())
+            .ok_or_else(|| no_main_checkout(&repo, "run the command in a worktree: `git worktree add` makes one"))?;
     }
     Ok(Repository { git, repo, main })
+}
+
+fn no_main_checkout(repo: &Repo, hint: &str) -> Failure {
+    let why = format!("the repository {} has no main checkout", repo.common_dir.display());
+    Failure::new(Exit::Bad, "no_worktree", why).hint(hint)
 }
 
 /// Where `new` makes worktrees, unless a person has said so: beside the main checkout.

@@ -1,7 +1,7 @@
 //! What a stranger met on the first day.
 
 use crate::support::door::app;
-use crate::support::world::World;
+use crate::support::world::{World, write};
 
 #[test]
 fn lines_in_the_files_of_a_hook_manager_are_named_until_a_person_deletes_them() {
@@ -82,6 +82,32 @@ fn a_checkout_that_git_calls_bare_is_named_with_its_cure() {
     bare.git(&["init", "-q", "--bare"]);
     let out = bare.run("sweatfile-apply", &["check"]).exit(2);
     assert!(!out.stderr.contains("core.bare"), "{out}");
+}
+
+#[test]
+fn a_bare_repository_with_worktrees_has_agents_like_any_other() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    for (bare, main) in [("proj/.bare", "proj/main"), ("plain.git", "plain")] {
+        let (bare, main) = (w.at(w.home(bare)), w.at(w.home(main)));
+        app.git(&["clone", "-q", "--bare", ".", bare.path.to_str().unwrap()]);
+        if bare.path.ends_with(".bare") {
+            write(&bare.path.with_file_name(".git"), "gitdir: ./.bare\n");
+        }
+        bare.git(&["worktree", "add", "-q", main.path.to_str().unwrap(), "main"]);
+        let a = w.at(main.shopfloor(&["new", "a"]).exit(0).any_err().stdout.trim_end());
+        a.commit("f", "1\n");
+        for at in [&main, &a, &bare] {
+            at.shopfloor(&["status"]).exit(0).any_err().out_has("main.a").out_has("1 ahead");
+            assert_eq!(at.shopfloor(&["go"]).exit(0).stdout.trim_end(), main.path.to_str().unwrap());
+        }
+        main.shopfloor(&["setup", "--yes"]).exit(2).err_has("has no main checkout");
+        let inside = a.shopfloor(&["rm", "a", "--force"]).exit(1);
+        inside.err_has(&format!("`cd {}`", main.path.display()));
+        main.shopfloor(&["rm", "a", "--force"]).exit(0).any_out().any_err();
+        assert!(!a.path.exists());
+    }
 }
 
 #[test]
