@@ -2,12 +2,13 @@
 
 use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES, FlagUse};
+use shopfloor_core::doctor::DoctorArgs;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
+use shopfloor_core::hook_subcommand::HookCommand;
 
 use crate::commands::{
-    add, archive, banner, check, config, conflicts, doctor, explain, hook, install, merge_driver, migrate, notes,
-    prune, retract, synth_args,
+    add, archive, banner, check, conflicts, explain, install, merge_driver, migrate, notes, retract, synth_args,
 };
 use crate::section::Section;
 use crate::settings::LedgerArgs;
@@ -39,7 +40,12 @@ pub enum Command {
     Add(add::Args),
     Banner(banner::Args),
     Archive(archive::Args),
-    Prune(prune::Args),
+    /// Delete archived events that a snapshot covers and that are older than --retention
+    ///
+    /// An event is as old as its time says. Prune on one branch only: if one branch deletes a file and another
+    /// moves it, git sees a conflict.
+    #[command(after_help = "Example:\n  ledger-synth prune --retention 30d")]
+    Prune,
     Check(check::Args),
     Notes(notes::Args),
     Explain(explain::Args),
@@ -49,9 +55,15 @@ pub enum Command {
     Migrate(migrate::Args),
     MergeDriver(merge_driver::Args),
     Install(install::Args),
-    Doctor(doctor::Args),
-    Hook(hook::Args),
-    Config(config::Args),
+    /// Show what is missing or wrong, and what fixes it: exit 0 if nothing is wrong, 1 if something is
+    #[command(after_help = "Example:\n  ledger-synth doctor --json | jq -r 'select(.ok | not).fix'")]
+    Doctor(DoctorArgs),
+    /// Synthesise after merges and rebases, check before a push
+    #[command(subcommand, after_help = "Example:\n  ledger-synth hook install")]
+    Hook(HookCommand),
+    /// Print the settings in force, each with its source
+    #[command(after_help = "Example:\n  ledger-synth config --json")]
+    Config,
 }
 
 /// The sections of a ledger.

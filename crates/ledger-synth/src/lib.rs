@@ -66,7 +66,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Add(args) => commands::add::run(ui, env, ledger, &args),
         Command::Banner(args) => commands::banner::run(ui, env, ledger, &args),
         Command::Archive(args) => commands::archive::run(ui, env, ledger, &args),
-        Command::Prune(_) => commands::prune::run(ui, env, ledger),
+        Command::Prune => commands::prune::run(ui, env, ledger),
         Command::Check(args) => commands::check::run(ui, env, ledger, &args),
         Command::Notes(args) => commands::notes::run(ui, env, ledger, &args),
         Command::Explain(args) => commands::explain::run(ui, env, ledger, &args),
@@ -76,8 +76,8 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Migrate(args) => commands::migrate::run(ui, env, ledger, &args),
         Command::MergeDriver(args) => commands::merge_driver::run(ui, env, ledger, &args),
         Command::Install(args) => commands::install::run(ui, env, ledger, &args),
-        Command::Doctor(args) => commands::doctor::run(ui, env, ledger, &args),
-        Command::Hook(args) => commands::hook::run(ui, env, ledger, args),
-        Command::Config(_) => commands::config::run(ui, env, ledger),
+        Command::Doctor(args) => commands::doctor::run(ui, env, ledger, args),
+        Command::Hook(command) => commands::hook::run(ui, env, ledger, command),
+        Command::Config => commands::config::run(ui, env, ledger),
     }
 }

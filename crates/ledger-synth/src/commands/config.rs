@@ -7,11 +7,6 @@ use shopfloor_core::ui::Ui;
 
 use crate::settings::{LedgerArgs, load_config};
 
-/// Print the settings in force, each with its source
-#[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example:\n  ledger-synth config --json")]
-pub struct Args {}
-
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let config = load_config(env, &repo, ledger_args)?;

@@ -27,14 +27,6 @@ use crate::plan::archive::{StrandedFiles, file_name, stranded};
 use crate::settings::{LedgerArgs, Tracked};
 use crate::tool::TOOL;
 
-/// Show what is missing or wrong, and what fixes it: exit 0 if nothing is wrong, 1 if something is
-#[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example:\n  ledger-synth doctor --json | jq -r 'select(.ok | not).fix'")]
-pub struct Args {
-    #[command(flatten)]
-    doctor: DoctorArgs,
-}
-
 /// What `doctor --repair` does.
 enum LedgerRepair {
     Configure,
@@ -45,7 +37,7 @@ enum LedgerRepair {
     Restore(Vec<PathBuf>),
 }
 
-pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: DoctorArgs) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let mut findings = match look_at_archive(&ledger) {
         Err(failure) if failure.exit == Exit::Bad => {
@@ -59,7 +51,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
     findings.extend(look_at_hooks(&ledger)?);
     findings.extend(look_at_drafts(env, &ledger)?);
-    doctor::run(ui, &findings, args.doctor, |repair| match repair {
+    doctor::run(ui, &findings, args, |repair| match repair {
         LedgerRepair::Configure => install::configure(&ledger, false, ledger.page.tracked, &[]).map(drop),
         LedgerRepair::Untrack => files::untrack_current(&ledger),
         LedgerRepair::Restore(paths) => restore(ui, env, &ledger, paths),

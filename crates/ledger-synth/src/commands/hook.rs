@@ -18,16 +18,8 @@ use crate::plan::archive::stranded;
 use crate::settings::{LedgerArgs, Settings, Tracked};
 use crate::tool::TOOL;
 
-/// Synthesise after merges and rebases, check before a push
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  ledger-synth hook install")]
-pub struct Args {
-    #[command(subcommand)]
-    command: HookCommand,
-}
-
-pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: Args) -> Result<Exit> {
-    hook_subcommand::run(ui, env, TOOL, args.command, |hook| called(ui, env, ledger_args, hook))
+pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, command: HookCommand) -> Result<Exit> {
+    hook_subcommand::run(ui, env, TOOL, command, |hook| called(ui, env, ledger_args, hook))
 }
 
 fn called(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, called: Called) -> Result<Option<Failure>> {

@@ -18,14 +18,6 @@ use crate::facts::gather::{load_archive, load_events};
 use crate::plan::archive::{DoomedFile, are_in};
 use crate::settings::LedgerArgs;
 
-/// Delete archived events that a snapshot covers and that are older than --retention
-///
-/// An event is as old as its time says. Prune on one branch only: if one branch deletes a file and another
-/// moves it, git sees a conflict.
-#[derive(clap::Args, Clone, Debug)]
-#[command(after_help = "Example:\n  ledger-synth prune --retention 30d")]
-pub struct Args {}
-
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let is_dry = ui.is_dry();
