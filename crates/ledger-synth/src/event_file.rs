@@ -72,9 +72,8 @@ pub fn split(text: &str) -> Result<FileParts<'_>, Malformed> {
 /// Refuses a file with git's conflict markers, because nothing in it is reliable.
 pub fn refuse_conflict_markers(text: &str) -> Result<(), Malformed> {
     let is_marker = |line: &str| {
-        ["<<<<<<<", ">>>>>>>"]
-            .iter()
-            .any(|mark| line.strip_prefix(mark).is_some_and(|r| r.is_empty() || r.starts_with(' ')))
+        let rest = line.strip_prefix("<<<<<<<").or(line.strip_prefix(">>>>>>>"));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
     match text.split('\n').position(is_marker) {
         Some(at) => Err(Malformed::new(at + 1, "git's conflict markers: the conflict in this file is not resolved")),

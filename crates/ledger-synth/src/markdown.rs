@@ -210,10 +210,8 @@ fn says_more(name: &str) -> bool {
 
 /// Whether a heading below that of decisions only numbers one: `Decision 1`, `2.`
 fn is_number(heading: &str) -> bool {
-    let words = heading.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words
-        .into_iter()
-        .all(|word| word.bytes().all(|byte| byte.is_ascii_digit()) || word.eq_ignore_ascii_case("decision"))
+    let mut words = heading.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.all(|word| word.bytes().all(|byte| byte.is_ascii_digit()) || word.eq_ignore_ascii_case("decision"))
 }
 
 /// The text of an item without its mark. A number stays, because it gives the order.

@@ -129,15 +129,11 @@ fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Res
     if !ui.is_dry() {
         // Removed before what follows, which may fail: the next session must not write the same again.
         drafts.iter().try_for_each(SessionDraft::remove)?;
+        // Some programs say several times that a session ends.
+        let named = Some(session.as_str()).filter(|session| !session.is_empty());
+        let _ = session_log::write(&ledger.state(), named);
     }
     drop(drafts);
-    if !ui.is_dry() {
-        // Some programs say several times that a session ends.
-        let _ = session_log::write(
-            &ledger.state(),
-            Some(&session).filter(|session| !session.is_empty()).map(String::as_str),
-        );
-    }
     finish(ui, &env, &ledger, &args, &written)
 }
 

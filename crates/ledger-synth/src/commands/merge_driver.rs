@@ -82,12 +82,6 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     Ok(Exit::Done)
 }
 
-/// A commit that is merged into HEAD, and the common ancestor.
-struct MergedCommit {
-    base: Option<String>,
-    theirs: String,
-}
-
 /// Synthesises the ledger of the merge. None: nothing says which commits are merged.
 fn synthesise(
     ui: &Ui,
@@ -109,11 +103,11 @@ fn synthesise(
     }
     let head = objects.commit("HEAD")?;
     let (mut blobs, mut page) = (objects.blobs(&head)?, objects.page_settings(Some(&head))?);
-    for merge in &merges {
-        let base = merge.base.as_deref().map(|base| objects.blobs(base)).transpose()?.unwrap_or_default();
-        blobs = merged(&base, blobs, objects.blobs(&merge.theirs)?);
-        let base = objects.page_settings(merge.base.as_deref())?;
-        page = page.merged(&base, &objects.page_settings(Some(&merge.theirs))?);
+    for (base, theirs) in &merges {
+        let old = base.as_deref().map(|base| objects.blobs(base)).transpose()?.unwrap_or_default();
+        blobs = merged(&old, blobs, objects.blobs(theirs)?);
+        let old = objects.page_settings(base.as_deref())?;
+        page = page.merged(&old, &objects.page_settings(Some(theirs))?);
     }
     // The merge makes this file.
     blobs.remove(Path::new(CURRENT));
@@ -124,9 +118,9 @@ fn synthesise(
     Ok((view.event_count > 0).then(|| view.render(tree.events.skipped.len(), None)))
 }
 
-/// The commits that git is merging into HEAD. A merge names them in its environment. A cherry-pick or rebase names
-/// its commit in the label of their side, since git 2.44.
-fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<MergedCommit>> {
+/// The commits that git is merging into HEAD, each behind the common ancestor, if there is one. A merge names them in
+/// its environment. A cherry-pick or rebase names its commit in the label of their side, since git 2.44.
+fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<(Option<String>, String)>> {
     let heads: Vec<String> =
         env.vars.keys().filter_map(|name| name.to_str()?.strip_prefix("GITHEAD_").map(str::to_owned)).collect();
     let ours = objects.commit("HEAD")?;
@@ -135,7 +129,7 @@ fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<M
         // Other names, such as a stash or the label of a picked commit, are skipped.
         if let Ok(theirs) = objects.commit(head) {
             let base = objects.answer(&["merge-base", &ours, &theirs])?;
-            merges.push(MergedCommit { base, theirs });
+            merges.push((base, theirs));
         }
     }
     if !merges.is_empty() {
@@ -147,7 +141,7 @@ fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<M
         && let Ok(theirs) = objects.commit(id)
     {
         let base = objects.commit(&format!("{theirs}^")).ok();
-        merges.push(MergedCommit { base, theirs });
+        merges.push((base, theirs));
     }
     Ok(merges)
 }
