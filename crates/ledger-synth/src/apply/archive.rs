@@ -39,7 +39,7 @@ pub fn archive(ledger: &Ledger, plan: &ArchivePlan) -> Result<usize> {
 /// but git and editors do not know it.
 pub fn delete(ledger: &Ledger, files: Vec<DoomedFile>, mut pass_on: impl FnMut(PathBuf)) -> Result<()> {
     let mut days = BTreeSet::new();
-    for DoomedFile { path, read } in files {
+    for (path, read) in files {
         let day = path.parent().map(file_name).unwrap_or_default();
         let name = file_name(&path);
         if hash_of(ledger, &format!("{ARCHIVE}/{day}"), &name)? == Some(read) {

@@ -23,7 +23,7 @@ use crate::facts::gather::{load_archive, load_events};
 use crate::front::Meta;
 use crate::handoff::Handoff;
 use crate::plan::join;
-use crate::plan::migration_check::{SourceHandoff, missing};
+use crate::plan::migration_check::missing;
 use crate::settings::LedgerArgs;
 use crate::stored_event::EventRecord;
 
@@ -112,7 +112,7 @@ fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Ex
         let text = read(&path)?;
         for handoff in Handoff::parse_all(&path, &text) {
             let event = migrated(env, &ledger, args, &path, &handoff).ok().map(EventRecord::new);
-            sources.push(SourceHandoff { handoff, event });
+            sources.push((handoff, event));
             files.push((path.clone(), text.clone()));
         }
     }

@@ -30,7 +30,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs) -> Result<Exit> {
     let mut deleted = Vec::new();
     let outcome = match is_dry {
         true => {
-            deleted.extend(doomed.into_iter().map(|file| file.path));
+            deleted.extend(doomed.into_iter().map(|(path, _)| path));
             Ok(())
         }
         false => execute::delete(&ledger, doomed, |path| deleted.push(path)),
@@ -70,7 +70,7 @@ fn doomed(ledger: &Ledger, limit: EventTime) -> Result<Vec<DoomedFile>> {
     let are_all_in = are_in(&counted, files.iter().map(|(record, _)| *record), &folds);
     let files = files.into_iter().filter(|(record, _)| are_all_in || are_in(&counted, once(*record), &[]));
     let snapshots = snapshots.into_iter().filter(|(snapshot, _)| are_all_in || are_in(&counted, empty(), &[snapshot]));
-    let files = files.map(|(record, file)| DoomedFile { path: file.path.clone(), read: record.id });
-    let snapshots = snapshots.map(|(snapshot, file)| DoomedFile { path: file.path.clone(), read: snapshot.content });
+    let files = files.map(|(record, file)| (file.path.clone(), record.id));
+    let snapshots = snapshots.map(|(snapshot, file)| (file.path.clone(), snapshot.content));
     Ok(files.chain(snapshots).collect())
 }

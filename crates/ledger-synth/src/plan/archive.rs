@@ -27,10 +27,7 @@ pub struct ArchiveMove {
 }
 
 /// An archived file that is to be deleted, and what it held when it was read, as in [`ArchiveMove`].
-pub struct DoomedFile {
-    pub path: PathBuf,
-    pub read: Digest,
-}
+pub type DoomedFile = (PathBuf, Digest);
 
 /// The snapshot that is to be written.
 pub struct SnapshotPlan {

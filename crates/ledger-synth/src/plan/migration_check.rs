@@ -12,10 +12,7 @@ use crate::handoff::{self, Handoff};
 use crate::stored_event::EventRecord;
 
 /// A handoff of a file, and the event that it becomes now. None: nobody knows its time.
-pub struct SourceHandoff {
-    pub handoff: Handoff,
-    pub event: Option<EventRecord>,
-}
+pub type SourceHandoff = (Handoff, Option<EventRecord>);
 
 /// What some events say.
 #[derive(Default)]
@@ -47,16 +44,15 @@ pub fn missing<'s>(
     events: &[&EventRecord],
     folded: &[&EventRecord],
 ) -> Vec<BTreeSet<&'s str>> {
-    let own: HashSet<Digest> =
-        sources.iter().filter_map(|source| source.event.as_ref()).map(|event| event.id).collect();
+    let own: HashSet<Digest> = sources.iter().filter_map(|(_, event)| Some(event.as_ref()?.id)).collect();
     let there: HashSet<Digest> = events.iter().map(|record| record.id).collect();
     let mut anywhere = None;
-    let missing = |source: &'s SourceHandoff| {
-        if source.event.as_ref().is_some_and(|event| there.contains(&event.id)) {
+    let missing = |(handoff, event): &'s SourceHandoff| {
+        if event.as_ref().is_some_and(|event| there.contains(&event.id)) {
             return BTreeSet::new();
         }
         // The event may have been edited. If no event is like it, its texts may be anywhere.
-        let like = source.event.as_ref().and_then(|event| {
+        let like = event.as_ref().and_then(|event| {
             // An event that is another file's does not count.
             let is_like = |record: &&EventRecord| record.ts() == event.ts() && !own.contains(&record.id);
             let like: Vec<_> = events.iter().copied().filter(is_like).collect();
@@ -67,11 +63,11 @@ pub fn missing<'s>(
             Some(like) => like,
             None => anywhere.get_or_insert_with(|| HeldTexts::of(events.iter().chain(folded).copied())),
         };
-        let missing: BTreeSet<&str> = source.handoff.texts().filter(|text| !held.holds(text)).collect();
+        let missing: BTreeSet<&str> = handoff.texts().filter(|text| !held.holds(text)).collect();
         // An event that holds everything is the one, whatever its time: `migrate --ts` gave it.
         let holds_all = |record: &&&EventRecord| {
             let held = HeldTexts::of([**record]);
-            !own.contains(&record.id) && source.handoff.texts().all(|text| held.holds(text))
+            !own.contains(&record.id) && handoff.texts().all(|text| held.holds(text))
         };
         if missing.is_empty() || events.iter().find(holds_all).is_some() { BTreeSet::new() } else { missing }
     };
