@@ -91,15 +91,22 @@ pub fn require_spawned(known: &KnownAgent) -> Result<()> {
     if known.is_managed || known.agent.kind != AgentKind::Subtree {
         return Ok(());
     }
-    let path = known.worktree.path.display();
-    Err(failure::UNMANAGED
-        .failure(format!("the record of {} is not one that you have written for {path}", known.agent.id))
-        .hint(format!(
+    let (id, path) = (shell_word(Path::new(&known.agent.id)), shell_word(&known.worktree.path));
+    let refused = failure::UNMANAGED.failure(format!(
+        "the record of {} is not one that you have written for {}",
+        known.agent.id,
+        known.worktree.path.display()
+    ));
+    Err(refused.hint(match known.worktree.is_lost {
+        true => format!(
+            "its worktree is not there: if it was moved, `worktree-spawn repair` finds it or says how it comes back; if it \
+             is gone, `git worktree remove {path}` removes git's record of it"
+        ),
+        false => format!(
             "it was written in a sandbox, by an agent, or for an earlier worktree: look at this one, then take it over \
-             with `worktree-spawn trust {}`, or remove it with git: `git worktree remove {}`",
-            shell_word(Path::new(&known.agent.id)),
-            shell_word(&known.worktree.path)
-        )))
+             with `worktree-spawn trust {id}`, or remove it with git: `git worktree remove {path}`"
+        ),
+    }))
 }
 
 /// How many bytes of changes are kept at most: they are copied while other spawns and removals wait.

@@ -234,6 +234,13 @@ fn a_record_of_an_earlier_version_is_taken_over_once_a_person_has_seen_it() {
     record.as_object_mut().unwrap().remove("directory");
     write(&file, &record.to_string());
     app.spawn(&["remove", "a"]).exit(1).err_has("worktree-spawn trust main.a");
+    // Of one that is not there nothing can be seen.
+    let away = a.path.with_file_name("away");
+    std::fs::rename(&a.path, &away).unwrap();
+    let lost = app.spawn(&["remove", "a"]).exit(1);
+    lost.err_has("`worktree-spawn repair` finds it").err_has("`git worktree remove ");
+    assert!(!lost.stderr.contains("worktree-spawn trust"), "{lost}");
+    std::fs::rename(&away, &a.path).unwrap();
     app.spawn(&["trust", "a"]).exit(3).err_has("main.a works in ").err_has(" for root, and its work lands on main");
     app.spawn(&["trust", "a", "--yes", "-n"]).exit(0).any_err().out_has("would list main.a");
     app.spawn(&["remove", "a"]).exit(1).any_err();
