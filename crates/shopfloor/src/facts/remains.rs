@@ -47,8 +47,8 @@ fn agents(env: &Env) -> Vec<String> {
             several.join(" ")
         )),
     };
-    // Those that a person made were set up, too.
-    let others = all.iter().filter(|other| other["managed"] == false && other["kind"] == "root");
+    // Those that a person made, and the main checkout, may be set up, too.
+    let others = all.iter().filter(|other| other["kind"] == "root");
     let set_up = others
         .filter_map(|other| other["worktree"].as_str().map(Path::new))
         .filter(|path| private_dir(path).is_some_and(|own| own.join("shopfloor/sweatfile-apply/record.json").exists()));

@@ -56,6 +56,11 @@ fn a_teardown_waits_for_the_worktrees_of_agents() {
     // Those of a worktree that a person made are needed, too.
     app.shopfloor(&["teardown"]).exit(1).any_out().err_has("/own, too; `sweatfile-apply -C ");
     own.apply(&["remove"]).exit(0).any_out().any_err();
+    // And those of the main checkout, which a person has set up.
+    app.apply(&[]).exit(0).any_out().any_err();
+    let out = app.shopfloor(&["teardown"]).exit(1).any_out();
+    out.err_has(&format!("are for {}, too; `sweatfile-apply -C ", app.path.display()));
+    app.apply(&["remove"]).exit(0).any_out().any_err();
     app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
     assert_eq!(told(&app), before);
 }
