@@ -137,11 +137,7 @@ impl Root {
     /// its place is an error.
     pub fn read(&self, rel: &RelPath) -> Result<Option<Vec<u8>>> {
         let path = self.join(rel);
-        let parent = match self.reach(rel)? {
-            Reach::There(parent) => parent,
-            Reach::Missing => return Ok(None),
-            Reach::Blocked(at) => return Err(blocked(&path, &at)),
-        };
+        let Some(parent) = self.dir_of(rel)? else { return Ok(None) };
         match open_file(&parent, rel.name()) {
             Ok(file) => super::read_regular(file, &path, super::PARSE_LIMIT).map(Some),
             Err(Errno::NOENT) => Ok(None),
@@ -185,10 +181,8 @@ impl Root {
 
     /// A file, opened; `None` if it cannot be.
     pub fn file(&self, rel: &RelPath) -> Option<File> {
-        match self.reach(rel).ok()? {
-            Reach::There(parent) => open_file(&parent, rel.name()).ok(),
-            Reach::Missing | Reach::Blocked(_) => None,
-        }
+        let dir = self.dir_of(rel).ok()??;
+        open_file(&dir, rel.name()).ok()
     }
 
     /// What is known of regular files without opening them; none where there is none. Neighbours in
@@ -313,6 +307,15 @@ impl Root {
             };
         }
         Ok(current)
+    }
+
+    /// The directory `rel` lies in; `None` when it is missing. A link or a file on the way is an error.
+    pub(super) fn dir_of(&self, rel: &RelPath) -> Result<Option<Arc<OwnedFd>>> {
+        match self.reach(rel)? {
+            Reach::There(dir) => Ok(Some(dir)),
+            Reach::Missing => Ok(None),
+            Reach::Blocked(at) => Err(blocked(&self.join(rel), &at)),
+        }
     }
 
     pub(super) fn reach(&self, rel: &RelPath) -> Result<Reach> {

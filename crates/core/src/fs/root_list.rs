@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, linkat, openat, renameat_with, statat, unlinkat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::root::{Reach, Root};
+use super::root::{DIR, Reach, Root, blocked, open_file};
 use super::stat::Stat;
 use crate::error::{At, Result};
 use crate::path::RelPath;
@@ -33,16 +33,11 @@ impl Root {
     /// or on the way, is an error.
     pub fn below(&self, rel: &RelPath) -> Result<Option<Root>> {
         let path = self.join(rel);
-        let parent = match self.reach(rel)? {
-            Reach::There(parent) => parent,
-            Reach::Missing => return Ok(None),
-            Reach::Blocked(at) => return Err(super::root::blocked(&path, &at)),
-        };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match openat(&parent, rel.name(), flags, Mode::empty()) {
+        let Some(parent) = self.dir_of(rel)? else { return Ok(None) };
+        match openat(&parent, rel.name(), DIR, Mode::empty()) {
             Ok(fd) => Ok(Some(Root::of(fd, path))),
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::LOOP | Errno::NOTDIR) => Err(super::root::blocked(&path, rel)),
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(blocked(&path, rel)),
             Err(e) => Err(e).at("open", &path),
         }
     }
@@ -54,30 +49,26 @@ impl Root {
 
     /// The names in this directory that `wanted` takes, in no order.
     pub fn names(&self, wanted: impl Fn(&OsStr) -> bool) -> Result<Vec<OsString>> {
-        let mut names = Vec::new();
-        for entry in Dir::read_from(self.fd()).at("read", self.path())? {
-            let entry = entry.at("read", self.path())?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            // Some file systems do not tell the type: then it is looked at later.
-            let may_be_file = matches!(entry.file_type(), FileType::RegularFile | FileType::Unknown);
-            if may_be_file && wanted(name) {
-                names.push(name.to_owned());
-            }
-        }
-        Ok(names)
+        // Some file systems do not tell the type: then it is looked at later.
+        self.entries(|kind, name| matches!(kind, FileType::RegularFile | FileType::Unknown) && wanted(name))
     }
 
     /// The directories in this one, sorted.
     pub fn dirs(&self) -> Result<Vec<OsString>> {
+        let mut names = self.entries(|kind, name| kind == FileType::Directory && name != "." && name != "..")?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn entries(&self, wanted: impl Fn(FileType, &OsStr) -> bool) -> Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(self.fd()).at("read", self.path())? {
             let entry = entry.at("read", self.path())?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if entry.file_type() == FileType::Directory && name != "." && name != ".." {
+            if wanted(entry.file_type(), name) {
                 names.push(name.to_owned());
             }
         }
-        names.sort_unstable();
         Ok(names)
     }
 
@@ -86,19 +77,9 @@ impl Root {
     pub fn move_new(&self, from: &RelPath, to: &RelPath) -> Result<bool> {
         let Reach::There(source) = self.reach(from)? else { return Ok(false) };
         let target = self.parent_dir(to)?;
-        match renameat_with(&source, from.name(), &target, to.name(), RenameFlags::NOREPLACE) {
+        match super::rename_new_at(&source, from.name(), &target, to.name()) {
             Ok(()) => Ok(true),
             Err(Errno::EXIST | Errno::NOENT) => Ok(false),
-            // A file system without that: a second name refuses an existing one as well.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                match linkat(&source, from.name(), &target, to.name(), AtFlags::empty()) {
-                    Ok(()) => {
-                        unlinkat(&source, from.name(), AtFlags::empty()).at("remove", &self.join(from)).map(|()| true)
-                    }
-                    Err(Errno::EXIST | Errno::NOENT) => Ok(false),
-                    Err(e) => Err(e).at("create", &self.join(to)),
-                }
-            }
             Err(e) => Err(e).at("rename", &self.join(from)),
         }
     }
@@ -136,12 +117,11 @@ impl Root {
     /// Reads a regular file of this directory, at most `limit` bytes of it, in place of what `bytes` had.
     pub fn load(&self, name: &OsStr, limit: usize, bytes: &mut Vec<u8>) -> Result<Bytes> {
         let path = || self.path().join(name);
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match openat(self.fd(), name, flags, Mode::empty()) {
+        let file = match open_file(self.fd(), name) {
             Err(Errno::NOENT) => return Ok(Bytes::Gone),
             // A link, or a socket.
             Err(Errno::LOOP | Errno::NXIO) => return Ok(Bytes::Other),
-            opened => File::from(opened.at_path("read", path)?),
+            opened => opened.at_path("read", path)?,
         };
         let stat = rustix::fs::fstat(&file).at_path("read", path)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::mount::{self, Mount};
 use super::removal::{names_in, open_dir};
-use super::root::{DIR, Reach, Root, blocked, open_file, sync_dir};
+use super::root::{DIR, Reach, Root, open_file, sync_dir};
 use super::{rename_new_at, unique_name};
 use crate::error::{At, Failure, Result};
 use crate::path::RelPath;
@@ -23,30 +23,20 @@ impl Root {
     /// Removes what lies below, a directory with everything in it. Links are removed, not followed. Nothing there is
     /// nothing to do. Fails if something is mounted in it, which would be emptied.
     pub fn remove_tree(&self, rel: &RelPath) -> Result<()> {
-        match self.reach(rel)? {
-            Reach::There(parent) => self.remove_from(&parent, rel),
-            Reach::Missing => Ok(()),
-            Reach::Blocked(at) => Err(blocked(&self.join(rel), &at)),
-        }
-    }
-
-    fn remove_from(&self, parent: &OwnedFd, rel: &RelPath) -> Result<()> {
+        let Some(parent) = self.dir_of(rel)? else { return Ok(()) };
         let path = self.join(rel);
-        match openat(parent, rel.name(), DIR, Mode::empty()) {
+        let flags = match openat(&parent, rel.name(), DIR, Mode::empty()) {
             Ok(dir) => {
-                let dir = Root::of(dir, path.clone());
-                dir.remove_contents()?;
-                match unlinkat(parent, rel.name(), AtFlags::REMOVEDIR) {
-                    Err(e) if e != Errno::NOENT => Err(e).at("remove", &path),
-                    _ => Ok(()),
-                }
+                Root::of(dir, path.clone()).remove_contents()?;
+                AtFlags::REMOVEDIR
             }
-            Err(Errno::NOENT) => Ok(()),
-            Err(Errno::LOOP | Errno::NOTDIR) => match unlinkat(parent, rel.name(), AtFlags::empty()) {
-                Err(e) if e != Errno::NOENT => Err(e).at("remove", &path),
-                _ => Ok(()),
-            },
-            Err(e) => Err(e).at("open", &path),
+            Err(Errno::LOOP | Errno::NOTDIR) => AtFlags::empty(),
+            Err(Errno::NOENT) => return Ok(()),
+            Err(e) => return Err(e).at("open", &path),
+        };
+        match unlinkat(&parent, rel.name(), flags) {
+            Err(e) if e != Errno::NOENT => Err(e).at("remove", &path),
+            _ => Ok(()),
         }
     }
 
@@ -71,14 +61,9 @@ impl Root {
     /// Replaces a file of git's or our own below, whose directory is there. A link in its place is replaced, too.
     pub fn replace(&self, rel: &RelPath, bytes: &[u8]) -> Result<()> {
         let path = self.join(rel);
-        match self.reach(rel)? {
-            Reach::There(parent) => {
-                let put = |temporary: &OsStr| renameat(&parent, temporary, &parent, rel.name()).map(|()| true);
-                write_and(&parent, bytes, put).at("replace", &path).map(drop)
-            }
-            Reach::Missing => Err(Errno::NOENT).at("replace", &path),
-            Reach::Blocked(at) => Err(blocked(&path, &at)),
-        }
+        let Some(parent) = self.dir_of(rel)? else { return Err(Errno::NOENT).at("replace", &path) };
+        let put = |temporary: &OsStr| renameat(&parent, temporary, &parent, rel.name()).map(|()| true);
+        write_and(&parent, bytes, put).at("replace", &path).map(drop)
     }
 
     /// What the file `.git` in this directory says; `None` if there is no such plain file.
