@@ -21,7 +21,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -123,31 +123,29 @@ pub fn sweep_temporaries(dir: &Path) -> Result<()> {
 
 /// Removes what killed runs left in `dir` under names that begin with `prefix`. Displaced files stay.
 pub(crate) fn sweep(dir: &Path, prefix: &str) -> Result<()> {
-    let is_left = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with(prefix) && !is_displaced(name);
-    for name in list(dir)?.iter().filter(is_left) {
-        discard(&dir.join(name));
-    }
+    left_in(dir, prefix)?.iter().for_each(|path| discard(path));
     Ok(())
 }
 
 /// The same in a directory that others use without a lock: for what is so old, by the file system's own clock, that
 /// nobody uses it any more.
 pub fn sweep_old_temporaries(dir: &Path) -> Result<()> {
-    let names = list(dir)?;
-    let is_ours = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with(RESERVED) && !is_displaced(name);
-    let ours: Vec<_> = names.iter().filter(is_ours).collect();
+    let ours = left_in(dir, RESERVED)?;
     if ours.is_empty() {
         return Ok(());
     }
     let now = clock(dir)?;
-    for path in ours.iter().map(|name| dir.join(name)) {
-        let written = path.symlink_metadata().and_then(|meta| meta.modified()).ok();
-        let written = written.and_then(|at| jiff::Timestamp::try_from(at).ok());
-        if written.is_some_and(|at| now.duration_since(at).unsigned_abs() > LEFT_BEHIND && at < now) {
+    for path in ours {
+        if changed(&path).is_some_and(|at| now.duration_since(at).unsigned_abs() > LEFT_BEHIND && at < now) {
             discard(&path);
         }
     }
     Ok(())
+}
+
+fn left_in(dir: &Path, prefix: &str) -> Result<Vec<PathBuf>> {
+    let is_left = |name: &std::ffi::OsString| name.to_string_lossy().starts_with(prefix) && !is_displaced(name);
+    Ok(list(dir)?.into_iter().filter(is_left).map(|name| dir.join(name)).collect())
 }
 
 /// The time the file system of `dir`, a directory of our own, gives to what is written now.
