@@ -35,7 +35,7 @@ const GRACE: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(50);
 
 /// A command to run: an absolute program, its arguments, its whole environment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Cmd {
     program: PathBuf,
     args: Vec<OsString>,
@@ -171,21 +171,7 @@ pub fn own_program(env: &Env, tool: &str) -> Option<PathBuf> {
 impl Cmd {
     /// `program` must be absolute (see [`find`]); it runs in the directory and environment of `env`.
     pub fn new(program: &Path, env: &Env) -> Cmd {
-        Cmd {
-            program: program.to_path_buf(),
-            args: Vec::new(),
-            dir: env.cwd.clone(),
-            vars: env.vars.clone(),
-            input: None,
-            own_session: false,
-            input_file: None,
-            error_file: None,
-            limit: None,
-            memory: None,
-            ends_group: false,
-            ending: None,
-            kept: Vec::new(),
-        }
+        Cmd { program: program.to_path_buf(), dir: env.cwd.clone(), vars: env.vars.clone(), ..Cmd::default() }
     }
 
     /// Adds an argument.
