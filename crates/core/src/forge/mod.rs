@@ -51,14 +51,6 @@ impl Kind {
             _ => Kind::GitHub,
         }
     }
-
-    /// The ref under which a forge shows the last commit of a request.
-    fn head_ref(self, number: u64) -> String {
-        match self {
-            Kind::GitHub => format!("refs/pull/{number}/head"),
-            Kind::GitLab => format!("refs/merge-requests/{number}/head"),
-        }
-    }
 }
 
 /// A repository on a forge. Large and small letters are the same there.
@@ -261,26 +253,28 @@ impl Forge {
 
     /// The ref under which it shows the last commit of a request.
     pub fn head_ref(&self, number: u64) -> String {
-        self.kind.head_ref(number)
+        match self.kind {
+            Kind::GitHub => format!("refs/pull/{number}/head"),
+            Kind::GitLab => format!("refs/merge-requests/{number}/head"),
+        }
     }
 
     /// The last hundred requests, or those of a branch, the newest first.
     pub fn list(&self, head: Option<&str>) -> Result<Vec<Request>> {
         let repo = self.repo();
-        let head: Vec<String> = match (head, self.kind) {
-            (None, _) => Vec::new(),
-            (Some(head), Kind::GitHub) => vec![format!("--head={head}")],
-            (Some(head), Kind::GitLab) => vec![format!("--source-branch={head}")],
-        };
-        let head: Vec<&str> = head.iter().map(String::as_str).collect();
+        let head = head.map(|head| match self.kind {
+            Kind::GitHub => format!("--head={head}"),
+            Kind::GitLab => format!("--source-branch={head}"),
+        });
+        let head = head.as_deref();
         let (listed, read): (_, fn(&Value) -> Request) = match self.kind {
             Kind::GitHub => {
                 let words = ["pr", "list", "--state", "all", "--limit", "100", "--json", LISTED, "--repo", &repo];
-                (self.asked(&[&words[..], &head].concat())?, from_gh)
+                (self.asked(&[&words[..], head.as_slice()].concat())?, from_gh)
             }
             Kind::GitLab => {
                 let words = ["mr", "list", "--all", "--per-page", "100", "--output", "json", "--repo", &repo];
-                (self.asked(&[&words[..], &head].concat())?, from_glab)
+                (self.asked(&[&words[..], head.as_slice()].concat())?, from_glab)
             }
         };
         Ok(listed.as_array().into_iter().flatten().map(read).collect())
@@ -376,12 +370,7 @@ impl Forge {
     /// Fetches a request's last commit under a ref of ours, which is returned. No branch moves.
     pub fn fetch(&self, git: &Git, dir: &Path, number: u64) -> Result<String> {
         let kept = format!("refs/shopfloor/pull/{number}");
-        self.fetch_into(git, dir, &format!("+{}:{kept}", self.kind.head_ref(number))).map(|()| kept)
-    }
-
-    /// Fetches from its remote, and nothing more than this.
-    pub fn fetch_into(&self, git: &Git, dir: &Path, refspec: &str) -> Result<()> {
-        fetch(git, dir, &self.url, refspec)
+        fetch(git, dir, &self.url, &format!("+{}:{kept}", self.head_ref(number))).map(|()| kept)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::forge::{FORGE, Forge, Request, without_prompts};
+use shopfloor_core::forge::{self, FORGE, Forge, Request, without_prompts};
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::{self, while_parent_rests};
@@ -36,7 +36,7 @@ pub fn bring(ctx: &Context<'_>, own: &Own, name: &str, sha: &str) -> Result<()> 
     }
     let kept = format!("refs/shopfloor/request/{name}");
     ctx.repo.update_ref(&[&kept, sha])?;
-    shopfloor_core::forge::fetch(&own.git, &own.source, &ctx.repo.top.to_string_lossy(), &format!("+{kept}:{kept}"))
+    forge::fetch(&own.git, &own.source, &ctx.repo.top.to_string_lossy(), &format!("+{kept}:{kept}"))
 }
 
 /// How long a push may take.
@@ -149,7 +149,7 @@ fn take_in_locked(ctx: &Context<'_>, worker: &Worker, forge: &Forge) -> Result<S
     let sha = require_review(worker)?;
     let _publishing = ctx.lock_root(RootLock::Publish)?;
     let (branch, kept) = (&ctx.repo.branch, format!("refs/shopfloor/merged/{name}"));
-    forge.fetch_into(&own.git, &own.source, &format!("+refs/heads/{branch}:{kept}"))?;
+    forge::fetch(&own.git, &own.source, &forge.url, &format!("+refs/heads/{branch}:{kept}"))?;
     let none = |at: &str| Failure::failed(format!("there is no branch {branch} in {at}")).hint("bring it back");
     let old = ctx.repo.commit(&own.source, &format!("refs/heads/{branch}"))?;
     let old = old.ok_or_else(|| none(&own.source.to_string_lossy()))?;
