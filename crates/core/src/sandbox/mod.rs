@@ -309,6 +309,18 @@ impl Sandbox {
         }
         Ok(())
     }
+
+    /// Puts it aside with all that is in it, so that the next start makes a new one. Returns where the private repository is.
+    pub fn put_aside(&self) -> Result<PathBuf> {
+        let aside = self.dir.with_extension(fs::unique_name());
+        fs::rename_over(&self.dir, &aside)?;
+        Ok(aside.join("git"))
+    }
+
+    /// Lets everything in the worktree be read, which the agent can have denied.
+    pub fn open_worktree(&self) -> Result<()> {
+        self.inside("chmod -R u+rwX .", &[]).map(drop)
+    }
 }
 
 /// The sandbox of a worktree with this record, among all. A repository that is moved keeps its sandboxes. Where the file
@@ -323,20 +335,6 @@ fn box_of(boxes: &Path, common_dir: &Path, record: &Path) -> Result<PathBuf> {
         Some(born) if !by_path.exists() => named(format!("{}\n{born}", meta.ino())),
         _ => by_path,
     })
-}
-
-impl Sandbox {
-    /// Puts it aside with all that is in it, so that the next start makes a new one. Returns where the private repository is.
-    pub fn put_aside(&self) -> Result<PathBuf> {
-        let aside = self.dir.with_extension(fs::unique_name());
-        fs::rename_over(&self.dir, &aside)?;
-        Ok(aside.join("git"))
-    }
-
-    /// Lets everything in the worktree be read, which the agent can have denied.
-    pub fn open_worktree(&self) -> Result<()> {
-        self.inside("chmod -R u+rwX .", &[]).map(drop)
-    }
 }
 
 /// The version of bubblewrap, and what of Landlock closes further, for a person. Fails as [`require_available`].

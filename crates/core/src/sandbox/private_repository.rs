@@ -11,7 +11,7 @@ use super::{NO_SANDBOX, Sandbox, objects};
 use crate::agents;
 use crate::error::{Failure, Result};
 use crate::fs;
-use crate::git::{Git, LOOK_LIMIT, Setting, written};
+use crate::git::{Git, LOOK_LIMIT, Setting, run_git, written};
 
 /// Where an agent's `git fetch` and `git push` end, with this sentence in their error.
 const NOWHERE: &str = "/nonexistent/a-sandboxed-agent-cannot-push-or-fetch";
@@ -91,18 +91,14 @@ impl Sandbox {
             return Ok(());
         }
         let cmd = self.contained_cmd(false, "printf '%s/.git\\n' \"$TOP\" > /box/git/worktrees/\"$NAME\"/gitdir")?;
-        let output =
-            cmd.var("TOP", &self.worktree).var("NAME", self.name()).within(super::bubblewrap::LIMIT).capture()?;
-        if !output.status.success() {
-            return Err(crate::git::failed("worktree repair", &output));
-        }
+        let cmd = cmd.var("TOP", &self.worktree).var("NAME", self.name()).within(super::bubblewrap::LIMIT);
+        run_git("worktree repair", cmd)?;
         fs::replace(&known, own, Some(fs::PRIVATE))
     }
 
     pub(super) fn update_refs(&self, git: &Git, lines: String) -> Result<()> {
-        let output =
-            git.cmd_alone(&self.common_dir).args(["update-ref", "--stdin"]).input(lines.into_bytes()).capture()?;
-        if output.status.success() { Ok(()) } else { Err(crate::git::failed("update-ref", &output)) }
+        let cmd = git.cmd_alone(&self.common_dir).args(["update-ref", "--stdin"]);
+        run_git("update-ref", cmd.input(lines.into_bytes())).map(drop)
     }
 
     fn fill(&self, settings: &[Setting], (branch, tip): (&str, &str), base: Option<(String, String)>) -> Result<()> {
