@@ -38,8 +38,10 @@ pub fn main() -> std::process::ExitCode {
 
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
-    let verb = |name, command, whom| Verb { name, command, whom, adopts: Adopts::None };
     let common = &cli.common;
+    let passed = |name, command, whom, adopts, args: &Words| {
+        worker_commands::run(ui, env, common, Verb { name, command, whom, adopts }, &args.words)
+    };
     let command = match cli.command {
         Some(command) => command,
         None if commands::shows_table(ui, env)? => Command::Status(commands::status::Args::default()),
@@ -50,33 +52,17 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     };
     match command {
         Command::Adopt(args) => worker_commands::adopt(ui, env, common, args.words),
-        Command::Attach(args) => {
-            worker_commands::run(ui, env, common, verb("attach", "attach", Whom::One), &args.words)
-        }
+        Command::Attach(args) => passed("attach", "attach", Whom::One, Adopts::None, &args),
         Command::Send(args) => worker_commands::send(ui, env, common, &args.words),
-        Command::Answer(args) => {
-            worker_commands::run(ui, env, common, verb("answer", "answer", Whom::One), &args.words)
-        }
-        Command::Peek(args) => worker_commands::run(ui, env, common, verb("peek", "peek", Whom::One), &args.words),
-        Command::Wait(args) => {
-            let wait = verb("wait", "wait", Whom::Several);
-            worker_commands::run(ui, env, common, wait, &args.words)
-        }
+        Command::Answer(args) => passed("answer", "answer", Whom::One, Adopts::None, &args),
+        Command::Peek(args) => passed("peek", "peek", Whom::One, Adopts::None, &args),
+        Command::Wait(args) => passed("wait", "wait", Whom::Several, Adopts::None, &args),
         Command::Review(args) => worker_commands::review(ui, env, common, args.words),
         Command::Back(args) => worker_commands::back(ui, env, common, &args.words),
-        Command::Land(args) => {
-            let land = verb("land", "accept", Whom::Perhaps);
-            worker_commands::run(ui, env, common, Verb { adopts: Adopts::AsMade, ..land }, &args.words)
-        }
-        Command::Request(args) => {
-            let request = verb("request", "request", Whom::One);
-            worker_commands::run(ui, env, common, Verb { adopts: Adopts::Own, ..request }, &args.words)
-        }
-        Command::Stop(args) => worker_commands::run(ui, env, common, verb("stop", "down", Whom::Several), &args.words),
-        Command::Resume(args) => {
-            let resume = verb("resume", "resume", Whom::Several);
-            worker_commands::run(ui, env, common, Verb { adopts: Adopts::Own, ..resume }, &args.words)
-        }
+        Command::Land(args) => passed("land", "accept", Whom::Perhaps, Adopts::AsMade, &args),
+        Command::Request(args) => passed("request", "request", Whom::One, Adopts::Own, &args),
+        Command::Stop(args) => passed("stop", "down", Whom::Several, Adopts::None, &args),
+        Command::Resume(args) => passed("resume", "resume", Whom::Several, Adopts::Own, &args),
         Command::Start(args) => worker_commands::start(ui, env, common, &args.words),
         Command::PassedOn(Words { words }) => {
             let all = [&[commands::as_typed(env).to_owned()], &words[..]].concat();
