@@ -15,7 +15,7 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::facts::desk_feed::{self, Ended, News, Page, PageKind, Site, Wanted};
+use crate::facts::desk_feed::{self, Ended, News, Page, PageKind, Wanted};
 use crate::facts::run_tool::command;
 use crate::facts::{overview, repository};
 use crate::plan::desk::frame::{frame, places};
@@ -55,10 +55,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     }
     let sites = match args.all_roots {
         true => desk_feed::all_sites(env)?,
-        false => {
-            let dir = repository::find_near(env)?.main;
-            vec![Site { env: env.at(&dir)?, dir }]
-        }
+        false => vec![repository::near(env)?],
     };
     if sites.is_empty() {
         return Err(Failure::new(Exit::Bad, "not_initialised", "no root is on your list")
@@ -69,7 +66,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             Failure::usage("the desk does nothing by itself, so it has no dry run").hint("leave out `--dry-run`")
         );
     }
-    let name = |site: &Site| site.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = |site: &Env| site.cwd.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let views = sites.iter().map(|site| SiteView { name: name(site), ..SiteView::default() }).collect();
     let desk = Desk { sites: views, kind: args.page, has_preview: true, now: env.later().now, ..Desk::default() };
     if let Some(size) = &args.print {
@@ -129,7 +126,7 @@ fn unusable(error: std::io::Error) -> Failure {
 }
 
 /// Prints one frame.
-fn print(ui: &Ui, env: &Env, common: &Common, (mut desk, sites): (Desk, &[Site]), size: &str) -> Result<Exit> {
+fn print(ui: &Ui, env: &Env, common: &Common, (mut desk, sites): (Desk, &[Env]), size: &str) -> Result<Exit> {
     let size = match size {
         "" => ui.size().map_or((80, 24), |(width, height)| (whole(width), whole(height))),
         size => {
@@ -141,10 +138,10 @@ fn print(ui: &Ui, env: &Env, common: &Common, (mut desk, sites): (Desk, &[Site])
     };
     for (at, site) in sites.iter().enumerate() {
         let name = desk.sites[at].name.clone();
-        desk.set_site(at, SiteView::new(name, desk_feed::commit(site), &overview::read(&site.env)?));
+        desk.set_site(at, SiteView::new(name, desk_feed::commit(site), &overview::read(site)?));
     }
     if let Some(page) = desk.wanted() {
-        let content = desk_feed::content(&sites[page.site].env, &page);
+        let content = desk_feed::content(&sites[page.site], &page);
         let Wanted { key, kind, .. } = page;
         desk.set_page(Page { key, kind, content });
     }
@@ -165,7 +162,7 @@ fn side(text: &str) -> Option<u16> {
 /// The desk on a terminal.
 struct Open {
     desk: Desk,
-    sites: Vec<Site>,
+    sites: Vec<Env>,
     screen: Screen,
     news: Sender<News>,
     wanted: Sender<Option<Wanted>>,
@@ -180,7 +177,7 @@ impl Open {
         let mut drawn = None;
         loop {
             let size = terminal::size().unwrap_or((80, 24));
-            (self.desk.now, self.desk.size) = (self.sites[0].env.later().now, size);
+            (self.desk.now, self.desk.size) = (self.sites[0].later().now, size);
             // Ages change each second.
             let now = self.desk.now.as_second();
             if drawn != Some((now, size)) {
@@ -251,7 +248,7 @@ impl Open {
     fn carry_out(&mut self, effect: Effect) -> Result<()> {
         match effect {
             Effect::Run { site, about, words, input } => {
-                let (env, news) = (self.sites[site].env.clone(), self.news.clone());
+                let (env, news) = (self.sites[site].clone(), self.news.clone());
                 self.running.retain(|running| !running.is_finished());
                 self.running.push(thread::spawn(move || {
                     let answer = desk_feed::run(&env, &words, input);
@@ -260,7 +257,7 @@ impl Open {
             }
             Effect::Attach(Target { site, worker, .. }) => {
                 let words = ["worker-ctl", "attach", &worker].map(str::to_owned);
-                let cmd = command(&self.sites[site].env, &words).map(|cmd| cmd.var(FRONT, "1"));
+                let cmd = command(&self.sites[site], &words).map(|cmd| cmd.var(FRONT, "1"));
                 let attached = self.screen.lend(|| cmd.and_then(proc::Cmd::foreground)).map_err(unusable)?;
                 self.desk.said = match attached {
                     Ok(status) if status.success() => None,
@@ -269,7 +266,7 @@ impl Open {
                 };
             }
             Effect::Edit(draft) => {
-                let env = self.sites[draft.to.site].env.clone();
+                let env = self.sites[draft.to.site].clone();
                 match self.screen.lend(|| editor::edit(&env, &draft.text)).map_err(unusable)? {
                     Ok(text) => {
                         let effect = self.desk.written(Draft { text: text.trim_end().to_owned(), ..draft });
@@ -279,7 +276,7 @@ impl Open {
                 }
             }
             Effect::Open(address) => {
-                let env = &self.sites[0].env;
+                let env = &self.sites[0];
                 let is_page = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme));
                 let opener = ["xdg-open", "open"].iter().find_map(|name| proc::find(env, name));
                 if let Some(opener) = opener.filter(|_| is_page) {

@@ -8,8 +8,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::commands::pass_on;
-use crate::facts::desk_feed::{self, Site};
-use crate::facts::{overview, repository};
+use crate::facts::{desk_feed, overview, repository};
 use crate::plan::rows::{Row, rows};
 
 /// Attach to the agent that has waited for you longest
@@ -27,15 +26,15 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
-    let sites = match repository::find_near(env) {
-        Ok(found) => vec![Site { env: env.at(&found.main)?, dir: found.main }],
+    let sites = match repository::near(env) {
+        Ok(site) => vec![site],
         // From anywhere else, whoever waits in any of the person's repositories.
         Err(failure) if failure.kind == "not_a_repository" => desk_feed::all_sites(env)?,
         Err(failure) => return Err(failure),
     };
-    let mut all: Vec<(&Site, Row)> = Vec::new();
+    let mut all: Vec<(&Env, Row)> = Vec::new();
     for site in &sites {
-        let overview = overview::places(&site.env)?;
+        let overview = overview::places(site)?;
         if let Some(why) = overview.problems.first() {
             let failure = Failure::failed(printable(why)).hint("`shopfloor doctor` shows what is wrong");
             if sites.len() == 1 {
@@ -45,7 +44,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         }
         all.extend(rows(&overview).into_iter().map(|row| (site, row)));
     }
-    let mut waiting: Vec<&(&Site, Row)> = all.iter().filter(|(_, row)| row.told.need.is_some()).collect();
+    let mut waiting: Vec<&(&Env, Row)> = all.iter().filter(|(_, row)| row.told.need.is_some()).collect();
     waiting.sort_by_key(|found| (found.1.told.since.unwrap_or(i64::MAX), &found.1.name));
     let file = env.state_home().map(|home| home.join("jump"));
     let last = file.as_ref().map_or(Ok(None), |file| fs::read_own(file))?.unwrap_or_default();
@@ -71,5 +70,5 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    pass_on(ui, &site.env, common, "worker-ctl", ["attach".to_owned(), name].into())
+    pass_on(ui, site, common, "worker-ctl", ["attach".to_owned(), name].into())
 }

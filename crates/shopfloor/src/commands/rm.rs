@@ -51,7 +51,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
 
 /// Takes in what was merged on the forge, and removes the agents that have nothing else.
 fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> {
-    let there = env.at(&repository::find_near(env)?.main)?;
+    let there = repository::near(env)?;
     overview::ask_forge(&there, true)?;
     let is_merged = |row: &Row| row.request.as_ref().is_some_and(|request| request["state"] == "merged");
     let (mut exit, mut taken) = (Exit::Done, Vec::new());

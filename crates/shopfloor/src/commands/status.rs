@@ -37,9 +37,8 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
-    let repository = repository::find_near(env)?;
-    let env = env.at(&repository.main)?;
-    let here = repository.main.to_string_lossy();
+    let env = repository::near(env)?;
+    let here = env.cwd.to_string_lossy();
     let asked = if args.requests { overview::ask_forge(&env, false) } else { Ok(()) };
     // The table is there without the forge, too.
     let unasked = asked.err().map(|failure| [&[failure.to_string()], &failure.hints[..]].concat().join("; "));

@@ -188,8 +188,7 @@ pub fn refuse_unknown(Verb { name, command, .. }: Verb, words: &[String]) -> Res
 
 /// The rows of the repository.
 pub fn here(env: &Env) -> Result<Vec<Row>> {
-    let main = repository::find_near(env)?.main;
-    Ok(rows(&overview::places(&env.at(&main)?)?))
+    Ok(rows(&overview::places(&repository::near(env)?)?))
 }
 
 /// The row of this name. Exit 1 if none has it, or several.
@@ -355,8 +354,7 @@ pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exi
     refuse_unknown(verb, words)?;
     let (options, texts) = parted(words.iter().cloned());
     let [name, text] = &texts[..] else { return run(ui, env, common, verb, words) };
-    let main = repository::find_near(env)?.main;
-    let overview = overview::places(&env.at(&main)?)?;
+    let overview = overview::places(&repository::near(env)?)?;
     let rows = rows(&overview);
     let other = &require(&rows, name)?.id;
     let parent = |id: &str| {

@@ -63,22 +63,14 @@ pub struct Ended {
     pub answer: Result<Answer>,
 }
 
-/// A repository on the desk.
-#[derive(Clone, Debug)]
-pub struct Site {
-    pub env: Env,
-    /// Its main checkout.
-    pub dir: PathBuf,
-}
-
-/// The repositories of all roots on the user's list; those of roots or repositories that are gone are left out.
-pub fn all_sites(env: &Env) -> Result<Vec<Site>> {
+/// The repositories of all roots on the user's list, each as the surroundings seen from its main checkout; those of roots
+/// or repositories that are gone are left out.
+pub fn all_sites(env: &Env) -> Result<Vec<Env>> {
     let listed = known_dirs::roots(env)?.into_iter().filter(|(root, common)| root.is_dir() && common.is_dir());
     let site = |(root, common): (PathBuf, PathBuf)| {
-        let dir = checkout_of(common);
-        let mut env = env.at(&dir).ok()?;
-        env.vars.insert("WORKER_CTL_ROOT".into(), root.into());
-        Some(Site { env, dir })
+        let mut site = env.at(&checkout_of(common)).ok()?;
+        site.vars.insert("WORKER_CTL_ROOT".into(), root.into());
+        Some(site)
     };
     Ok(listed.filter_map(site).collect())
 }
@@ -181,7 +173,7 @@ fn stamp(path: &Path) -> Stamp {
 }
 
 /// Tells what the tools say of a repository, at once and whenever its files have changed.
-pub fn watch(site: usize, at: &Site, news: &Sender<News>) {
+pub fn watch(site: usize, env: &Env, news: &Sender<News>) {
     let (mut told, mut head) = (Overview::default(), String::new());
     let (mut near, mut far, mut is_up) = (Vec::new(), Vec::new(), false);
     let (mut looked, mut asked) = (None::<Instant>, Instant::now());
@@ -190,23 +182,23 @@ pub fn watch(site: usize, at: &Site, news: &Sender<News>) {
         let (mut far_now, mut up_now) = (far.clone(), is_up);
         if is_due {
             let lock = told.floor.as_ref().map(|floor| floor.root.join("locks/daemon.lock"));
-            (far_now, looked) = (of_repository(&at.dir), Some(Instant::now()));
+            (far_now, looked) = (of_repository(&env.cwd), Some(Instant::now()));
             up_now = lock.is_some_and(|lock| Lock::is_held(&lock).unwrap_or(false));
         }
-        let near_now = of_root(&at.env, &told);
+        let near_now = of_root(env, &told);
         let is_busy = told.workers.iter().any(is_at_work);
         let waited = if told.problems.is_empty() { MINUTE } else { SELDOM };
         let is_late = (is_busy || !told.problems.is_empty()) && asked.elapsed() >= waited;
         let read = match () {
-            () if far_now != far => overview::read(&at.env),
-            () if near_now != near || up_now != is_up || is_late => overview::with_workers(&at.env, told.clone()),
+            () if far_now != far => overview::read(env),
+            () if near_now != near || up_now != is_up || is_late => overview::with_workers(env, told.clone()),
             () => {
                 thread::sleep(LOOK);
                 continue;
             }
         };
         if far_now != far {
-            head = commit(at);
+            head = commit(env);
         }
         // What was seen before it was asked about is what the answer is about.
         (near, far, is_up, asked) = (near_now, far_now, up_now, Instant::now());
@@ -271,23 +263,22 @@ fn of_repository(dir: &Path) -> Vec<(PathBuf, Stamp)> {
 }
 
 /// The last commit of the main checkout, in short.
-pub fn commit(site: &Site) -> String {
-    let git =
-        Git::find(&site.env).map(|git| git.cmd(&site.dir).args(["rev-parse", "--short=7", "--verify", "-q", "HEAD"]));
+pub fn commit(env: &Env) -> String {
+    let git = Git::find(env).map(|git| git.cmd(&env.cwd).args(["rev-parse", "--short=7", "--verify", "-q", "HEAD"]));
     git.and_then(Cmd::capture).map(|output| output.text()).unwrap_or_default()
 }
 
 /// Lets worker-ctl ask the forge about requests, once a minute.
-pub fn ask_forge(sites: &[Site]) {
+pub fn ask_forge(sites: &[Env]) {
     loop {
         // What fails is tried again; what was told last is shown with its age.
-        sites.iter().for_each(|site| drop(overview::ask_forge(&site.env, false)));
+        sites.iter().for_each(|site| drop(overview::ask_forge(site, false)));
         thread::sleep(MINUTE);
     }
 }
 
 /// Reads the pages that are asked for, the last one only, and again when the terminal that one shows has changed.
-pub fn read_pages(sites: &[Site], wanted: &Receiver<Option<Wanted>>, news: &Sender<News>) {
+pub fn read_pages(sites: &[Env], wanted: &Receiver<Option<Wanted>>, news: &Sender<News>) {
     let (mut current, mut seen) = (None::<Wanted>, None);
     loop {
         let is_live = |page: &Wanted| [PageKind::Terminal, PageKind::Log].contains(&page.kind);
@@ -311,7 +302,7 @@ pub fn read_pages(sites: &[Site], wanted: &Receiver<Option<Wanted>>, news: &Send
             continue;
         }
         seen = now;
-        let content = content(&sites[page.site].env, page);
+        let content = content(&sites[page.site], page);
         let (key, kind) = (page.key.clone(), page.kind);
         if news.send(News::Page(Box::new(Page { key, kind, content }))).is_err() {
             return;

@@ -47,7 +47,12 @@ pub fn find_near(env: &Env) -> Result<Repository> {
     find(&home(env)?)
 }
 
-/// The same for what only a main checkout has. Exit 2 in a bare repository, too.
+/// The surroundings, seen from the main checkout of that one.
+pub fn near(env: &Env) -> Result<Env> {
+    env.at(&find_near(env)?.main)
+}
+
+/// The same as [`find`] for what only a main checkout has. Exit 2 in a bare repository, too.
 pub fn find_main(env: &Env) -> Result<Repository> {
     let found = find(env)?;
     match found.main == found.repo.main_checkout {
