@@ -15,7 +15,7 @@ use shopfloor_core::sandbox;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::new_from_forge::{Prepared, Wanted, prepare};
+use crate::commands::new_from_forge::prepare;
 use crate::commands::worker_commands::here;
 use crate::commands::{is_main_name, pass_on, words_for};
 use crate::facts::repository::{self, Repository};
@@ -202,16 +202,14 @@ fn from_forge(
         return Err(Failure::usage(format!("the branch of {} is known already", printable(&args.name)))
             .hint("leave out `--from`, `--branch`, `--clone`, `--host`, `--unique`, `--reuse-branch` and `--launch`"));
     }
-    let is_open = args.yolo && !args.sandbox;
     if !named.is_issue {
         require_sandbox(env, args, task.as_deref())?;
     }
-    let wanted = Wanted { named, task, is_contained: args.sandbox, is_open, setup: args.setup, yes: args.yes };
-    let Some(made) = prepare(ui, env, common, wanted, repository)? else { return Ok(None) };
-    let Prepared { name, branch, task, target, request, is_untrusted } = made;
-    let ask = args.ask || is_untrusted && !args.sandbox;
-    let (branch, if_exists) = (Some(branch), Some("return".to_owned()));
-    Ok(Some((Args { name, branch, if_exists, target, request, is_untrusted, ask, ..args.clone() }, task)))
+    let prepared = prepare(ui, env, common, (args, task, named), repository)?;
+    Ok(prepared.map(|(made, task)| {
+        let ask = made.ask || made.is_untrusted && !made.sandbox;
+        (Args { if_exists: Some("return".to_owned()), ask, ..made }, task)
+    }))
 }
 
 /// The environment in which the worktree is made: set up, whoever runs git's hooks. Of what others wrote nothing runs before a person has seen it.

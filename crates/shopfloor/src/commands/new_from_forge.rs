@@ -10,53 +10,32 @@ use shopfloor_core::slug::{cut, slug};
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
+use crate::commands::new::Args;
 use crate::commands::worker_commands::here;
 use crate::commands::{is_main_name, show_would};
 use crate::facts::repository::Repository;
 use crate::plan::rows::named;
 
-/// What is asked for: its name, a task of the person's own, and to what they have agreed.
-pub struct Wanted<'a> {
-    pub named: &'a Named,
-    pub task: Option<String>,
-    /// Whether the agent runs in a sandbox, and whether its program would ask nobody and run in none.
-    pub is_contained: bool,
-    pub is_open: bool,
-    /// Whether set-up runs for what others wrote, too.
-    pub setup: bool,
-    pub yes: bool,
-}
-
-/// An agent for a request or an issue.
-pub struct Prepared {
-    pub name: String,
-    pub branch: String,
-    pub task: Option<String>,
-    /// The branch that its work lands on, if that is not the usual one, and the repository that has the request.
-    pub target: Option<String>,
-    pub request: Option<String>,
-    /// Whether others wrote what it begins with.
-    pub is_untrusted: bool,
-}
-
-/// Reads it from the forge, and fetches the branch of a request. None in a dry run, which says it.
+/// Reads it from the forge, and fetches the branch of a request. Returns the arguments for what is to be made of it, and
+/// its task; none in a dry run, which says it.
 pub fn prepare(
     ui: &Ui,
     env: &Env,
     common: &Common,
-    wanted: Wanted<'_>,
+    (args, task, named): (&Args, Option<String>, &Named),
     repository: &Repository,
-) -> Result<Option<Prepared>> {
-    let forge = Forge::find(env, &repository.git, &repository.main, Some(wanted.named))?;
-    match wanted.named.is_issue {
-        true => issue(ui, env, common, wanted, &forge),
-        false => request(ui, env, common, wanted, repository, &forge),
+) -> Result<Option<(Args, Option<String>)>> {
+    let forge = Forge::find(env, &repository.git, &repository.main, Some(named))?;
+    let asked = (args, task, named.number);
+    match named.is_issue {
+        true => issue(ui, env, common, asked, &forge),
+        false => request(ui, env, common, asked, repository, &forge),
     }
 }
 
 /// Exit 2 if what others wrote would get a program that asks nobody.
-fn refuse_open(wanted: &Wanted<'_>) -> Result<()> {
-    match wanted.is_open {
+fn refuse_open(args: &Args) -> Result<()> {
+    match args.yolo && !args.sandbox {
         false => Ok(()),
         true => Err(Failure::usage("what others wrote runs in a sandbox, or with a program that asks")
             .hint("use `--sandbox`, or leave `--yolo` out")),
@@ -68,15 +47,14 @@ fn request(
     ui: &Ui,
     env: &Env,
     common: &Common,
-    wanted: Wanted<'_>,
+    (args, task, number): (&Args, Option<String>, u64),
     repository: &Repository,
     forge: &Forge,
-) -> Result<Option<Prepared>> {
-    let number = wanted.named.number;
+) -> Result<Option<(Args, Option<String>)>> {
     let Repository { git, repo, main } = repository;
     let found = open_request(forge, number)?;
     if found.is_cross {
-        refuse_open(&wanted)?;
+        refuse_open(args)?;
     }
     let (branch, base) = (branch_of(repository, forge, &found)?, format!("refs/heads/{}", found.base));
     let own = git.common(&repo.common_dir)?;
@@ -87,11 +65,11 @@ fn request(
     let there = named(&rows, &name);
     let (target, request) = (Some(found.base.clone()), Some(forge.place.to_string()));
     let is_untrusted = found.is_cross;
-    let made = Prepared { name, branch: branch.clone(), task: wanted.task, target, request, is_untrusted };
+    let made = Args { name, branch: Some(branch.clone()), target, request, is_untrusted, ..args.clone() };
     if let Some(other) = there.first() {
         let is_its = other.branch.as_ref() == Some(&branch) && is_followed(repository, &branch, number)?;
         return match is_its {
-            true => Ok(Some(made)),
+            true => Ok(Some((made, task))),
             false => Err(FORGE
                 .failure(format!("{} is at work, and not on request {number}", printable(&made.name)))
                 .hint("rename its branch, or remove it, then run the same command again")),
@@ -108,12 +86,12 @@ fn request(
     if !found.oid.is_empty() && found.oid != oid {
         return Err(FORGE.failure(format!("request {number} moved meanwhile")).hint("run the same command again"));
     }
-    if is_untrusted && !wanted.is_contained {
+    if is_untrusted && !args.sandbox {
         let changed = ["diff", "--name-only", "--no-renames", "-z", &format!("{base}...{kept}")];
         let changed = answer("diff", &own.cmd(&repo.common_dir).args(changed).capture()?)?;
         refuse_programs(&changed, number, &kept)?;
     }
-    if wanted.setup && is_untrusted {
+    if args.setup && is_untrusted {
         // Before anything is made, a person sees what of it would run here.
         let stat = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--stat=80"];
         let stat = ask(&[&stat[..], &[&format!("{base}...{kept}")]].concat())?;
@@ -121,13 +99,13 @@ fn request(
         ui.show(
             &std::iter::once(title.as_str()).chain(stat.lines()).map(|line| line.trim().to_owned()).collect::<Vec<_>>(),
         );
-        ui.require_yes(wanted.yes, "Run the set-up commands with that?", "nothing was made")?;
+        ui.require_yes(args.yes, "Run the set-up commands with that?", "nothing was made")?;
     }
     make_branch(repository, (forge, &found), &branch, (&oid, &kept))?;
     if found.is_cross && found.can_push_to.is_none() {
         ui.note(format!("request {number} comes from {}, where you cannot push", printable(&found.owner)));
     }
-    Ok(Some(made))
+    Ok(Some((made, task)))
 }
 
 /// A request as the forge tells it. Exit 1 if it is over.
@@ -272,29 +250,34 @@ fn follow(repository: &Repository, forge: &Forge, found: &Request, (branch, is_t
 }
 
 /// The task of an issue: a stranger's text, which a person sees first.
-fn issue(ui: &Ui, env: &Env, common: &Common, wanted: Wanted<'_>, forge: &Forge) -> Result<Option<Prepared>> {
-    refuse_open(&wanted)?;
-    let number = wanted.named.number;
+fn issue(
+    ui: &Ui,
+    env: &Env,
+    common: &Common,
+    (args, task, number): (&Args, Option<String>, u64),
+    forge: &Forge,
+) -> Result<Option<(Args, Option<String>)>> {
+    refuse_open(args)?;
     let (title, text) = forge.issue(number)?;
     let slug = slug(&format!("{number}-{title}")).unwrap_or_else(|| format!("issue-{number}"));
     let name = cut(&slug, 40).to_owned();
     let rows = here(env)?;
     let known = named(&rows, &name).into_iter().find(|row| row.branch.as_deref() == Some(&name));
-    let made = Prepared { branch: name.clone(), name, task: None, target: None, request: None, is_untrusted: true };
+    let made = Args { branch: Some(name.clone()), name, is_untrusted: true, ..args.clone() };
     // It has its task already.
     if known.is_some_and(|row| row.task.as_deref().is_some_and(|task| task != "idle")) {
-        return Ok(Some(made));
+        return Ok(Some((made, None)));
     }
     if common.dry_run {
-        let would = format!("make a worktree for issue {number} on the branch {}", made.branch);
+        let would = format!("make a worktree for issue {number} on the branch {}", made.name);
         show_would(ui, &json!({ "name": made.name, "branch": made.branch }), &[would]);
         return Ok(None);
     }
     let text = cleaned(format!("{title}\n\n{text}"));
     let lines = std::iter::once(format!("issue {number} says:")).chain(text.lines().map(str::to_owned));
     ui.show(&lines.collect::<Vec<_>>());
-    ui.require_yes(wanted.yes, "Give that to an agent?", "nothing was made")?;
-    let first = wanted.task.unwrap_or_else(|| format!("Resolve issue {number} of {}.", forge.place.path));
+    ui.require_yes(args.yes, "Give that to an agent?", "nothing was made")?;
+    let first = task.unwrap_or_else(|| format!("Resolve issue {number} of {}.", forge.place.path));
     let task = format!("{first}\n\n{}", fenced("What the issue says", text.trim()));
-    Ok(Some(Prepared { task: Some(task), ..made }))
+    Ok(Some((made, Some(task))))
 }
