@@ -2,15 +2,21 @@
 //! step is taken back by its own tool, which knows what is its own.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::lock::Lock;
 
 use crate::step::{STEPS, Step, hooked};
 
 const VERSION: u64 = 2;
+
+/// Where it lies, below the directory that all worktrees share.
+fn file(common_dir: &Path) -> PathBuf {
+    common_dir.join("shopfloor/setup.json")
+}
 
 /// What `setup` did in a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,9 +67,15 @@ impl Record {
         self.kept.get(step).map_or(&[][..], Vec::as_slice)
     }
 
+    /// The lock that `setup` and `teardown` hold.
+    pub fn lock(common_dir: &Path) -> Result<Lock> {
+        Lock::take(&common_dir.join("shopfloor/setup.lock"))
+    }
+
     /// Reads the record. A repository without one has no steps. Exit 2 if it cannot be understood.
-    pub fn load(file: &Path) -> Result<Record> {
-        let Some(bytes) = fs::read_no_follow(file)? else { return Ok(Record::default()) };
+    pub fn load(common_dir: &Path) -> Result<Record> {
+        let file = file(common_dir);
+        let Some(bytes) = fs::read_no_follow(&file)? else { return Ok(Record::default()) };
         let wrong = |why: String| {
             Failure::malformed(format!("{}: {why}", file.display()))
                 .hint("move the file away; then undo what is left with the tools themselves, see docs/uninstall.md")
@@ -77,13 +89,14 @@ impl Record {
     }
 
     /// Writes the record; one without steps is no file.
-    pub fn save(&self, file: &Path) -> Result<()> {
+    pub fn save(&self, common_dir: &Path) -> Result<()> {
+        let file = file(common_dir);
         if self.steps.is_empty() {
-            return fs::remove(file);
+            return fs::remove(&file);
         }
         let text = serde_json::to_string(&Record { v: VERSION, ..self.clone() });
         let text = text.map_err(|e| Failure::failed("cannot write the record").because(e))?;
-        fs::create_private_dir(file.parent().unwrap_or(file))?;
-        fs::replace(file, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
+        fs::create_private_dir(file.parent().unwrap_or(common_dir))?;
+        fs::replace(&file, format!("{text}\n").as_bytes(), Some(fs::PRIVATE))
     }
 }

@@ -9,7 +9,6 @@ use crate::facts::repository::Repository;
 use crate::facts::run_tool::command;
 use crate::setup_log::Record;
 use crate::step::{CommandWords, Step};
-use crate::tool::record_file;
 
 /// Variables that name another root than that of this repository.
 const WORKER_VARIABLES: [&str; 3] = ["WORKER_CTL_ROOT", "WORKER_CTL_WORKER", "WORKER_CTL_WORKTREE"];
@@ -19,10 +18,9 @@ const WORKER_VARIABLES: [&str; 3] = ["WORKER_CTL_ROOT", "WORKER_CTL_WORKER", "WO
 ///
 /// The record is written before the first command, so that a killed set-up can be taken back.
 pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step, present: &[String]) -> Result<bool> {
-    let file = record_file(&repository.repo.common_dir);
-    let mut record = Record::load(&file)?;
+    let mut record = Record::load(&repository.repo.common_dir)?;
     record.add(step, present);
-    record.save(&file)?;
+    record.save(&repository.repo.common_dir)?;
     let mut done = Ok(true);
     for words in &step.commands {
         done = run(ui, env, step.name, words, false);

@@ -14,7 +14,7 @@ use shopfloor_core::ui::Ui;
 use crate::facts::repository;
 use crate::facts::run_tool::{Answer, ask, command};
 use crate::setup_log::Record;
-use crate::tool::{TOOLS, record_file};
+use crate::tool::TOOLS;
 
 /// Show what the doctors of the five tools find, and their versions: exit 0 if nothing is wrong, 1 if something is
 #[derive(clap::Args, Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
     }
     let answers = map_parallel(&TOOLS, |tool| (ask(&env, &[*tool, "doctor"]), version(&env, tool)));
     let mut is_well = true;
-    let record = Record::load(&record_file(&repository.repo.common_dir))?;
+    let record = Record::load(&repository.repo.common_dir)?;
     for (tool, (answer, version)) in TOOLS.iter().zip(answers) {
         is_well &= match (answer, version) {
             (Ok(answer), Ok(version)) => {

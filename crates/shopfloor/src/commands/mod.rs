@@ -27,7 +27,6 @@ use shopfloor_core::ui::Ui;
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::command;
 use crate::setup_log::Record;
-use crate::tool::record_file;
 
 /// Runs a tool in our place, with the flags that all tools share. Its output and its exit code are the answer.
 pub fn pass_on(ui: &Ui, env: &Env, common: &Common, tool: &str, words: Vec<String>) -> Result<Exit> {
@@ -67,7 +66,7 @@ pub fn is_main_name(Repository { git, repo, .. }: &Repository, name: &str) -> Re
 /// Whether a call without a command shows the table: in a repository that is set up, and as JSON, which the help is not.
 pub fn shows_table(ui: &Ui, env: &Env) -> Result<bool> {
     let found = repository::find_near(env)?;
-    Ok(ui.is_json() || !Record::load(&record_file(&found.repo.common_dir))?.steps.is_empty())
+    Ok(ui.is_json() || !Record::load(&found.repo.common_dir)?.steps.is_empty())
 }
 
 /// The commands of worker-ctl that have no other name here, but `hook`, which the other tools have, too.

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::lock::Lock;
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -16,7 +15,7 @@ use crate::facts::setup_facts::{self, Surroundings};
 use crate::plan::setup as plan;
 use crate::setup_log::Record;
 use crate::step::Step;
-use crate::tool::{TOOLS, lock_file, record_file};
+use crate::tool::TOOLS;
 
 /// Set up this repository for agents, step by step
 ///
@@ -69,7 +68,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     // Another set-up may have come first.
-    let _lock = Lock::take(&lock_file(&repository.repo.common_dir))?;
+    let _lock = Record::lock(&repository.repo.common_dir)?;
     let found = setup_facts::read(env, &repository, args.private)?;
     let mut steps = plan::steps(&found);
     steps.retain(|step| wanted.contains(&step.name));
@@ -92,7 +91,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let first = if args.private { "" } else { "commit what `git status` shows; then " };
     ui.note(format!("{first}`shopfloor new NAME` makes a worktree for an agent"));
     // What others would find is left out, so that nobody has to add or commit it.
-    let record = Record::load(&record_file(&repository.repo.common_dir))?;
+    let record = Record::load(&repository.repo.common_dir)?;
     if !args.private {
         require_lines(&here, &record)?;
     }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::lock::Lock;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
@@ -13,7 +12,6 @@ use crate::apply::teardown::undo;
 use crate::facts::{remains, repository};
 use crate::setup_log::Record;
 use crate::step::{OVERLAY, STEPS, WORKERS};
-use crate::tool::{lock_file, record_file};
 
 /// Take back what `setup` did in this repository
 ///
@@ -53,9 +51,9 @@ fn doomed_overlay(ui: &Ui, env: &Env, main: &Path, is_agreed: bool) -> Result<Op
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let repository = repository::find_main(env)?;
     let here = env.at(&repository.main)?;
-    let file = record_file(&repository.repo.common_dir);
-    let _lock = if ui.is_dry() { None } else { Some(Lock::take(&lock_file(&repository.repo.common_dir))?) };
-    let mut record = Record::load(&file)?;
+    let common_dir = &repository.repo.common_dir;
+    let _lock = if ui.is_dry() { None } else { Some(Record::lock(common_dir)?) };
+    let mut record = Record::load(common_dir)?;
     if args.overlay && !record.has(OVERLAY) {
         ui.warn("`setup` has no overlay here to take back, so `--overlay` deletes nothing");
     }
@@ -75,7 +73,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         if stays.is_empty() && !ui.is_dry() {
             // Saved after each step, so that a killed command goes on where it stopped.
             record.remove(step);
-            record.save(&file)?;
+            record.save(common_dir)?;
         }
         if ui.is_json() {
             ui.json(&json!({ "step": step, "stays": stays }));
@@ -84,7 +82,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if ui.is_dry() {
         return finished(is_whole);
     }
-    let git = repository.git.guarded_main(&repository.repo.common_dir, &repository.main)?;
+    let git = repository.git.guarded_main(common_dir, &repository.main)?;
     let changed =
         git.cmd(&repository.main).args(["status", "--porcelain", "-uno", "--ignore-submodules=dirty"]).capture()?;
     if had && !changed.stdout.is_empty() {
