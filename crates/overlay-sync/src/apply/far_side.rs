@@ -22,13 +22,8 @@ pub fn machine(overlay: &Overlay, workspace: &Workspace) -> Option<FarMachine> {
     workspace.far.clone().map(|place| FarMachine { env, place, dir })
 }
 
-/// What came of a sync of other machines.
-#[derive(Debug)]
-pub struct FarSync {
-    pub outcome: SyncOutcome,
-    /// Whether all machines have answered.
-    pub is_all: bool,
-}
+/// What came of a sync of other machines, and whether all of them have answered.
+pub type FarSync = (SyncOutcome, bool);
 
 /// Asks the machines of these workspaces, all at once. Returns what they have, and who does not answer. Nobody holds a lock
 /// meanwhile.
@@ -76,27 +71,22 @@ pub fn sync_far(overlay: &Overlay, only: Option<&[Digest]>, refilled: &[Digest])
             |workspace: &&mut Workspace| refilled.contains(&workspace.id) && disk.far.contains_key(&workspace.id);
         workspaces.iter_mut().filter(is_meant).try_for_each(|workspace| disk.refill(workspace))?;
         outcome = disk.sync_workspaces(&mut workspaces)?;
-        let written =
-            |(id, (_, view)): (Digest, (Workspace, RefCell<FarView>))| view.borrow().has_written.then_some(id);
-        let written: Vec<Digest> = std::mem::take(&mut disk.far).into_iter().filter_map(written).collect();
-        far.retain(|workspace| written.contains(&workspace.id));
+        far.retain(|workspace| disk.far.get(&workspace.id).is_some_and(|(_, view)| view.borrow().has_written));
     } else {
         far.clear();
     }
     // What they have got goes on to the workspaces there. The lock is not held any more.
-    let spread = |workspace: &Workspace| machine(overlay, workspace).map(|machine| machine.ask(&[Request::Sync]));
-    for (workspace, answer) in far.iter().zip(proc::map_parallel(&far, spread)) {
-        match (answer, &workspace.far) {
-            (Some(Ok(answers)), Some(place)) => {
-                let open = answers.into_iter().flat_map(|answer| answer.open).collect();
-                there(place, open).for_each(|line| outcome.note_open(line));
-            }
-            (Some(Err(failure)), _) => outcome.note_open(format!("{}: {failure}", workspace.root.display())),
-            (Some(Ok(_)) | None, _) => {}
-        }
+    let spread = |workspace: &Workspace| -> Result<Vec<String>> {
+        let Some(machine) = machine(overlay, workspace) else { return Ok(Vec::new()) };
+        let open = machine.ask(&[Request::Sync])?.into_iter().flat_map(|answer| answer.open).collect();
+        Ok(there(&machine.place, open).collect())
+    };
+    for (workspace, open) in far.iter().zip(proc::map_parallel(&far, spread)) {
+        let open = open.unwrap_or_else(|failure| vec![format!("{}: {failure}", workspace.root.display())]);
+        open.into_iter().for_each(|line| outcome.note_open(line));
     }
     unreached.into_iter().for_each(|line| outcome.note_open(line));
-    Ok(Some(FarSync { outcome, is_all }))
+    Ok(Some((outcome, is_all)))
 }
 
 impl Disk<'_> {

@@ -29,6 +29,12 @@ impl Disk<'_> {
     }
 }
 
+/// Syncs all workspaces of an overlay under its lock.
+pub fn sync_all(overlay: &Overlay) -> Result<SyncOutcome> {
+    let mut disk = Disk::open(overlay, Some(overlay.lock()?))?;
+    disk.sync_workspaces(&mut overlay.workspaces(&[])?)
+}
+
 /// Forgets a workspace; what was held of it stays among the conflicts.
 pub fn forget(overlay: &Overlay, gone: &Workspace) -> Result<()> {
     for version in waiting(std::slice::from_ref(gone)) {

@@ -50,7 +50,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
             own.cloned().unwrap_or_else(|| Workspace::new(root, git_dir))
         };
         let workspaces: Vec<Workspace> = worktrees.iter().map(find).collect();
-        let exit = preview(ui, overlay, &workspaces)?.exit;
+        let (exit, _) = preview(ui, overlay, &workspaces)?;
         let is_new = |workspace: &&Workspace| ui.is_json() || !known.iter().any(|known| known.id == workspace.id);
         workspaces.iter().filter(is_new).for_each(|workspace| print_membership(ui, workspace, true));
         return Ok(exit);
@@ -112,7 +112,7 @@ fn attach_far(ui: &Ui, overlay: &Overlay, place: FarPlace, is_agreed: bool) -> R
     if !takes_private {
         ui.note("files that look private, such as .env, stay here; the same command with `--yes` lets them travel");
     }
-    let outcome = sync_far(overlay, None, &[])?.map(|far| far.outcome).unwrap_or_default();
+    let outcome = sync_far(overlay, None, &[])?.map(|(outcome, _)| outcome).unwrap_or_default();
     outcome.print_with(ui, Ui::done);
     print_membership(ui, &workspace, true);
     Ok(outcome.exit())

@@ -3,7 +3,7 @@
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::ui::Ui;
 
-use super::preview::{Foreseen, preview};
+use super::preview::preview;
 use super::workspace_args::{WorkspaceArgs, print_membership};
 use crate::apply::disk_storage::Disk;
 use crate::apply::far_side::reach;
@@ -17,7 +17,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     if ui.is_dry() {
         overlay.require()?;
         let workspaces = args.workspaces(ui, overlay)?;
-        let Foreseen { exit, troubled } = preview(ui, overlay, &workspaces)?;
+        let (exit, troubled) = preview(ui, overlay, &workspaces)?;
         for workspace in &workspaces {
             match troubled.contains(&workspace.id) {
                 true => warn_that_it_stays(ui, workspace),

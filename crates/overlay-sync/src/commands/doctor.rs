@@ -5,6 +5,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk_storage::Disk;
+use crate::apply::sync::sync_all;
 use crate::facts::overlay::Overlay;
 use crate::storage::Ground;
 use crate::tool::TOOL;
@@ -31,10 +32,7 @@ pub fn run(ui: &Ui, overlay: Result<Overlay>, args: DoctorArgs) -> Result<Exit> 
         if let Repair::InstallHook = repair {
             return doctor::install_hook(&overlay.git, &overlay.repo, TOOL);
         }
-        let mut disk = Disk::open(&overlay, Some(overlay.lock()?))?;
-        let mut workspaces = overlay.workspaces(&[])?;
-        let outcome = disk.sync_workspaces(&mut workspaces)?;
-        match outcome.failures.as_slice() {
+        match sync_all(&overlay)?.failures.as_slice() {
             [] => Ok(()),
             failures => Err(Failure::failed("not everything could be synced").details(failures.to_vec())),
         }

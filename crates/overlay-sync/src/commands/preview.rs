@@ -20,16 +20,9 @@ use crate::store::LogRecord;
 use crate::sync_action::SyncRule;
 use crate::workspace::Workspace;
 
-/// What a sync would come to.
-#[derive(Debug)]
-pub struct Foreseen {
-    pub exit: Exit,
-    /// The workspaces in which something would be held or fail.
-    pub troubled: Vec<Digest>,
-}
-
-/// Prints what a sync of these workspaces would do, attached or not.
-pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<Foreseen> {
+/// Prints what a sync of these workspaces would do, attached or not. Returns its exit code, and the workspaces in which
+/// something would be held or fail.
+pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<(Exit, Vec<Digest>)> {
     let mut disk = DryDisk::open(overlay, workspaces)?;
     let managed = disk.overlay()?;
     for far in workspaces.iter().filter(|workspace| workspace.far.is_some()) {
@@ -52,11 +45,12 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<F
     let mut synced = workspaces.to_vec();
     let outcome = disk.sync_workspaces(&mut synced)?;
     let is_in_step = outcome.events.is_empty() && outcome.open.is_empty() && !has_late;
-    let foreseen = print_foreseen(ui, &now, &synced, &[], outcome);
+    let (exit, troubled) = (outcome.exit(), outcome.troubled.clone());
+    print_foreseen(ui, &now, &synced, &[], outcome);
     if is_in_step {
         ui.note("everything is in step");
     }
-    Ok(foreseen)
+    Ok((exit, troubled))
 }
 
 /// Prints what a change of the overlay that a person asks for would do. Returns it with the exit code of the real one.
@@ -110,14 +104,7 @@ fn foresee<T>(
 }
 
 /// Prints what the passes of a sync would write, and what would wait. What is held under a `known` id is open already.
-fn print_foreseen(
-    ui: &Ui,
-    now: &str,
-    workspaces: &[Workspace],
-    known: &[String],
-    mut outcome: SyncOutcome,
-) -> Foreseen {
-    let exit = outcome.exit();
+fn print_foreseen(ui: &Ui, now: &str, workspaces: &[Workspace], known: &[String], mut outcome: SyncOutcome) {
     for event in outcome.events.iter().filter(|event| event.rule != SyncRule::Hold) {
         let what = match (event.rule, event.to) {
             (SyncRule::Pull, None) => "would remove".to_owned(),
@@ -141,7 +128,6 @@ fn print_foreseen(
     }
     outcome.notes.clear();
     outcome.print_open(ui);
-    Foreseen { exit, troubled: outcome.troubled }
 }
 
 fn print(ui: &Ui, what: &str, record: &LogRecord) {

@@ -9,6 +9,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::attach::attach;
 use crate::apply::disk_storage::Disk;
+use crate::apply::sync::sync_all;
 use crate::facts::overlay::Overlay;
 use crate::far::{Answer, FarFile, LARGEST, PROTOCOL, Request, decode};
 use crate::settings::OverlayFlags;
@@ -57,9 +58,9 @@ fn answer(overlay: &Overlay, request: Request) -> Result<Answer> {
             }
             Ok(answer)
         }
-        Request::Sync => sync(overlay),
+        Request::Sync => Ok(Answer { done: true, open: sync_all(overlay)?.open, ..Answer::default() }),
         Request::List => {
-            let open = sync(overlay)?.open;
+            let open = sync_all(overlay)?.open;
             let disk = Disk::open(overlay, None)?;
             let files = disk.overlay()?.into_iter().filter(|(_, why)| why.is_none()).map(|(path, _)| path);
             let read = |path: RelPath| Some(FarFile::new(&path, &disk.read(Side::Overlay, &path).ok()?.ok()??, false));
@@ -103,12 +104,4 @@ fn now(disk: &Disk<'_>, path: &RelPath, done: bool) -> Result<Answer> {
     let file = disk.read(Side::Overlay, path)?.ok().flatten();
     let files = file.iter().map(|file| FarFile::new(path, file, true)).collect();
     Ok(Answer { done, files, ..Answer::default() })
-}
-
-/// Brings the workspaces of this overlay in step with it.
-fn sync(overlay: &Overlay) -> Result<Answer> {
-    let mut disk = Disk::open(overlay, Some(overlay.lock()?))?;
-    let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
-    let outcome = disk.sync_workspaces(&mut workspaces)?;
-    Ok(Answer { done: true, open: outcome.open, ..Answer::default() })
 }

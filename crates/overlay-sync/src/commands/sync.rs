@@ -37,7 +37,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     overlay.require()?;
     if ui.is_dry() {
         let (workspaces, _) = meant(ui, overlay, args)?;
-        return Ok(preview(ui, overlay, &workspaces)?.exit);
+        return Ok(preview(ui, overlay, &workspaces)?.0);
     }
     let is_whole = args.workspaces.paths.is_empty() && args.restore.is_empty();
     let (mut outcome, synced, refilled) = sync_near(ui, overlay, args, is_whole)?;
@@ -46,7 +46,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     // Nobody here waits for another machine.
     if is_whole || !named.is_empty() {
         match sync_far(overlay, (!is_whole).then_some(&named), &refilled) {
-            Ok(far) => far.into_iter().for_each(|far| outcome.absorb(far.outcome)),
+            Ok(far) => far.into_iter().for_each(|(far, _)| outcome.absorb(far)),
             Err(failure) => outcome.fail(failure.to_string()),
         }
     }
@@ -98,10 +98,7 @@ fn restore(workspaces: &mut Vec<Workspace>, restored: Vec<Workspace>) -> Result<
             workspaces.push(restored);
         }
     }
-    for workspace in workspaces.iter_mut().filter(|workspace| ids.contains(&workspace.id)) {
-        if workspace.far.is_some() {
-            continue;
-        }
+    for workspace in workspaces.iter_mut().filter(|w| w.far.is_none() && ids.contains(&w.id)) {
         let here = workspace.open()?;
         let is_gone = |path: &RelPath| here.look(path).is_ok_and(|found| found == Found::Missing);
         workspace.files.retain(|path, _| !is_gone(path));

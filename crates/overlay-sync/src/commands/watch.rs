@@ -11,9 +11,9 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
-use crate::apply::disk_storage::Disk;
 use crate::apply::far_side::{FarSync, sync_far};
 use crate::apply::outcome::SyncOutcome;
+use crate::apply::sync::sync_all;
 use crate::facts::overlay::Overlay;
 use crate::failure;
 use crate::store::RESERVED;
@@ -40,7 +40,7 @@ pub fn run(ui: &Ui, overlay: &Overlay) -> Result<Exit> {
     }
     if ui.is_dry() {
         overlay.require()?;
-        return Ok(preview(ui, overlay, &overlay.workspaces(&[])?)?.exit);
+        return Ok(preview(ui, overlay, &overlay.workspaces(&[])?)?.0);
     }
     drop(overlay.create()?);
     let _lock = only_one(overlay)?;
@@ -151,19 +151,13 @@ impl WatchRun<'_> {
     /// Syncs once. A failure is reported once and tried again later.
     fn scan(&mut self) {
         let overlay = Overlay { env: self.overlay.env.later(), ..self.overlay.clone() };
-        let scanned = || {
-            let mut disk = Disk::open(&overlay, Some(overlay.lock()?))?;
-            let mut workspaces = overlay.workspaces(&[])?;
-            disk.sync_workspaces(&mut workspaces)
-        };
-        let scanned = scanned();
-        self.report(scanned, false);
+        self.report(sync_all(&overlay), false);
         let is_asked = self.far.is_some();
         if let Some(asked) = self.far.take_if(|asked| asked.is_finished()) {
             let far = asked.join().unwrap_or_else(|_| Err(Failure::failed("a sync of other machines was cut off")));
-            let is_all = matches!(&far, Ok(Some(FarSync { is_all: true, .. })));
+            let is_all = matches!(&far, Ok(Some((_, true))));
             self.far_due = Instant::now() + if is_all { FAR } else { SAFETY };
-            if let Some(far) = far.map(|far| far.map(|far| far.outcome)).transpose() {
+            if let Some(far) = far.map(|far| far.map(|(outcome, _)| outcome)).transpose() {
                 self.report(far, true);
             }
         } else if !is_asked && self.far_due <= Instant::now() {
