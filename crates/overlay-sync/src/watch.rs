@@ -11,12 +11,8 @@ use shopfloor_core::proc;
 
 /// A reason to wake up.
 pub enum WakeReason {
-    /// Something changed at this time, or may have changed.
-    Change {
-        at: Instant,
-        /// The paths that were removed.
-        gone: Vec<PathBuf>,
-    },
+    /// Something changed at this time, or may have changed; with the paths that were removed.
+    Change(Instant, Vec<PathBuf>),
     /// A signal asks the watch to end.
     Signal(i32),
 }
@@ -28,7 +24,10 @@ pub fn listen() -> (notify::Result<RecommendedWatcher>, Receiver<WakeReason>) {
     proc::handle_signals(move |signal| signals.send(WakeReason::Signal(signal)).is_ok());
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if is_change(&event) {
-            let _ = send.send(WakeReason::Change { at: Instant::now(), gone: removed(&event) });
+            let now = Instant::now();
+            // A directory made anew at such a path must be watched anew.
+            let removal = event.ok().filter(|event| matches!(event.kind, EventKind::Remove(_)));
+            let _ = send.send(WakeReason::Change(now, removal.map(|event| event.paths).unwrap_or_default()));
         }
     });
     (watcher, wakes)
@@ -38,14 +37,6 @@ pub fn listen() -> (notify::Result<RecommendedWatcher>, Receiver<WakeReason>) {
 /// reads. An overflow or an error counts as a change.
 fn is_change(event: &notify::Result<notify::Event>) -> bool {
     !matches!(event, Ok(notify::Event { kind: EventKind::Access(_), .. }))
-}
-
-/// The paths that an event says were removed. A directory made anew at such a path must be watched anew.
-fn removed(event: &notify::Result<notify::Event>) -> Vec<PathBuf> {
-    match event {
-        Ok(event) if matches!(event.kind, EventKind::Remove(_)) => event.paths.clone(),
-        _ => Vec::new(),
-    }
 }
 
 /// When to act on changes: after a quiet time, or after the longest wait for it. It holds two instants however many

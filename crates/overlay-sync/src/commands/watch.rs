@@ -119,7 +119,7 @@ impl WatchRun<'_> {
                     self.scan();
                     return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0)));
                 }
-                Ok(WakeReason::Change { at, gone }) => {
+                Ok(WakeReason::Change(at, gone)) => {
                     gone.iter().for_each(|dir| self.watched.forget(dir));
                     // The quiet time begins when the event came, not when it is read here. The last scan has seen
                     // what came before it.
@@ -218,11 +218,10 @@ fn directories(overlay: &Overlay) -> Vec<PathBuf> {
     let listing = overlay.root().ok().flatten().and_then(|root| root.files(&[RESERVED]).ok());
     let listing = listing.unwrap_or_default();
     dirs.extend(listing.dirs.iter().map(|dir| overlay.dir.join(dir)));
-    let paths = listing.files;
     let declared: Vec<PathBuf> = overlay.declared().map(|d| d.dirs().collect()).unwrap_or_default();
     let all = Workspace::load_all(&overlay.store.workspaces()).unwrap_or_default();
     for workspace in all.into_iter().filter(|workspace| workspace.far.is_none()) {
-        let managed = paths.iter().chain(workspace.files.keys());
+        let managed = listing.files.iter().chain(workspace.files.keys());
         // The root as well, where a directory that is removed and made anew shows up.
         dirs.push(workspace.root.clone());
         dirs.extend(declared.iter().map(|dir| workspace.root.join(dir)));
