@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::known_dirs::note_worktree;
-use shopfloor_core::lock::Lock;
 
 use super::disk_storage::Disk;
 use super::outcome::SyncOutcome;
@@ -23,7 +22,7 @@ pub struct Attached {
 
 /// Attaches worktrees, each given by its root and private git directory, and brings them in step.
 pub fn attach(overlay: &Overlay, worktrees: Vec<(PathBuf, PathBuf)>) -> Result<Attached> {
-    let lock: Lock = overlay.create()?;
+    let lock = overlay.create()?;
     let known = Workspace::load_all(&overlay.store.workspaces())?;
     let (mut workspaces, mut new) = (Vec::new(), Vec::new());
     for (root, git_dir) in worktrees {
@@ -40,8 +39,7 @@ pub fn attach(overlay: &Overlay, worktrees: Vec<(PathBuf, PathBuf)>) -> Result<A
         }
         workspaces.push(workspace);
     }
-    let mut disk = Disk::open(overlay, Some(lock))?;
-    let outcome = disk.sync_workspaces(&mut workspaces)?;
+    let outcome = Disk::open(overlay, Some(lock))?.sync_workspaces(&mut workspaces)?;
     Ok(Attached { outcome, workspaces, new })
 }
 

@@ -12,7 +12,7 @@ use super::workspace_plan::{PlannedFile, RunContext, is_emptied, plan_files};
 use crate::facts::file_view::Scope;
 use crate::settings::Settings;
 use crate::storage::{Ground, LeftAlone};
-use crate::store::{PlannedWrite, WriteIntent};
+use crate::store::PlannedWrite;
 use crate::sync_action::SyncRule;
 use crate::workspace::Workspace;
 
@@ -240,24 +240,17 @@ impl<G: Ground> SyncRun<'_, G> {
         let mut has_asked = false;
         for workspace in workspaces.iter() {
             let Some(todo) = self.todos.get_mut(&workspace.id) else { continue };
-            for (path, question) in std::mem::take(&mut todo.questions) {
+            let questions = std::mem::take(&mut todo.questions);
+            todo.again.extend(questions.keys().cloned());
+            for (path, question) in questions {
                 has_asked = true;
-                todo.again.insert(path.clone());
-                let (base, overlay, here) = question.id();
                 match self.ground.ask(&path, &question.input())? {
                     Err(why) => {
                         self.outcome.warnings.push(format!("{path}: the merge command {why}; `on_conflict` decides"));
-                        self.context.refused.insert((base, overlay, here));
+                        self.context.refused.insert(question.id());
                     }
-                    Ok(bytes) => {
-                        // Save the answer at once, so that the command is not asked again even after a kill.
-                        let (result, rule) = (self.ground.keep(&bytes)?, SyncRule::Command);
-                        let workspace = workspace.id;
-                        let intent =
-                            WriteIntent { v: 1, workspace, path: path.clone(), base, overlay, here, result, rule };
-                        self.ground.save_intent(&intent)?;
-                        self.context.intents.insert((workspace, path), (intent, bytes));
-                    }
+                    // Save the answer at once, so that the command is not asked again even after a kill.
+                    Ok(bytes) => self.save_intent((workspace.id, path), question.id(), &bytes, SyncRule::Command)?,
                 }
             }
         }

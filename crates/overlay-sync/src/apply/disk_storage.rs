@@ -60,7 +60,6 @@ impl<'a> Disk<'a> {
     /// Opens the overlay; exit 1 when it is gone. With the lock, which the caller has taken, the run may write.
     pub fn open(overlay: &'a Overlay, lock: Option<Lock>) -> Result<Disk<'a>> {
         let root = overlay.root()?.ok_or_else(|| overlay.gone("is not there"))?;
-        let is_writing = lock.is_some();
         let disk = Disk {
             overlay,
             root,
@@ -75,7 +74,7 @@ impl<'a> Disk<'a> {
             announced: RefCell::default(),
             is_last: false,
         };
-        if is_writing {
+        if disk.lock.is_some() {
             disk.rescue(&overlay.store.staging())?;
             if Staging::is_beside(&overlay.store.staging(), &disk.root)? {
                 late_writes::all_dirs(&disk.root)?.iter().try_for_each(|dir| disk.rescue(dir))?;
@@ -239,9 +238,6 @@ impl Ground for Disk<'_> {
         let Side::Here(workspace) = side else {
             return late_writes::released_in_overlay(self, self.displaced(side)?, self.overlay.env.now);
         };
-        if workspace.far.is_some() {
-            return Ok(Vec::new());
-        }
         late_writes::released(late_writes::known(workspace), self.displaced(side)?, self.overlay.env.now, self.is_last)
     }
 

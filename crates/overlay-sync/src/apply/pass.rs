@@ -18,7 +18,7 @@ use super::workspace_plan::PlannedFile;
 use crate::conflict::{ConflictRecord, ConflictWinner};
 use crate::facts::file_view::SeenFile;
 use crate::merge::{Changes, FileType, Grow, Rule, changes, entries};
-use crate::plan::{Step, WriteStep};
+use crate::plan::{QuestionId, Step, WriteStep};
 use crate::storage::{Ground, ReadFile, Side};
 use crate::store::{LogRecord, PlannedWrite, WriteIntent};
 use crate::sync_action::SyncRule;
@@ -170,7 +170,9 @@ impl<G: Ground> SyncRun<'_, G> {
             self.outcome.conflicts += 1;
         }
         self.record_stale(workspace, seen, write)?;
-        self.save_intent(workspace, path, write)?;
+        if let Some((id, bytes)) = &write.intent {
+            self.save_intent((workspace.id, path.clone()), *id, bytes, write.rule)?;
+        }
         let Some(mode) = self.put(workspace, seen, write)? else { return Ok(false) };
         let now = write.overlay.as_deref().or(seen.overlay.as_ref().map(|f| &*f.bytes));
         self.remember(seen, now.unwrap_or(&write.base))?;
@@ -218,16 +220,13 @@ impl<G: Ground> SyncRun<'_, G> {
         Ok((base, result))
     }
 
-    /// Saves the text that is about to be written, if a run after a kill might decide differently.
-    fn save_intent(&mut self, workspace: &Workspace, path: &RelPath, write: &WriteStep) -> Result<()> {
-        let Some(((base, overlay, here), bytes)) = &write.intent else { return Ok(()) };
-        let result = self.ground.keep(bytes)?;
-        let (workspace, path, rule) = (workspace.id, path.clone(), write.rule);
-        let intent = WriteIntent { v: 1, workspace, path, base: *base, overlay: *overlay, here: *here, result, rule };
-        let key = (intent.workspace, intent.path.clone());
-        if self.context.intents.get(&key).is_none_or(|(known, _)| *known != intent) {
+    /// Saves the text that is about to be written in place of these: a run after a kill might decide differently.
+    pub fn save_intent(&mut self, of: (Digest, RelPath), id: QuestionId, text: &[u8], rule: SyncRule) -> Result<()> {
+        let ((workspace, path), (base, overlay, here), result) = (of.clone(), id, self.ground.keep(text)?);
+        let intent = WriteIntent { v: 1, workspace, path, base, overlay, here, result, rule };
+        if self.context.intents.get(&of).is_none_or(|(known, _)| *known != intent) {
             self.ground.save_intent(&intent)?;
-            self.context.intents.insert(key, (intent, bytes.clone()));
+            self.context.intents.insert(of, (intent, text.to_vec()));
         }
         Ok(())
     }

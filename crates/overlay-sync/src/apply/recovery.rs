@@ -21,16 +21,11 @@ pub fn planned_write(workspace: &Workspace, file: &PlannedFile) -> Option<Planne
         here: after(write.here.as_ref(), file.seen.here.as_ref())?,
         base: Digest::of(&write.base),
         writes_here: write.here.is_some(),
-        own: write
-            .own
-            .as_deref()
-            .map(Digest::of)
-            .or(file.seen.here.as_ref().map(|here| here.sha256))
-            .filter(|own| Some(*own) != file.seen.base),
+        own: after(write.own.as_ref(), file.seen.here.as_ref()).filter(|own| Some(*own) != file.seen.base),
     })
 }
 
-/// What a side holds after a write, if that writes it: otherwise what was read there.
+/// The text of a side that was written or given back, if there is one; otherwise what was read there.
 pub fn after(written: Option<&Vec<u8>>, read: Option<&ReadFile>) -> Option<Digest> {
     written.map(|bytes| Digest::of(bytes)).or(read.map(|file| file.sha256))
 }

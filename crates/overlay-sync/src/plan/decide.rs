@@ -149,14 +149,11 @@ fn merge_both(file: &FileView<'_>, overlay: &[u8], here: &[u8]) -> Step {
     }
     let is_accepted = file.accepted.contains(&Digest::of(here));
     let id: QuestionId = (base.map(Digest::of), Digest::of(overlay), Digest::of(&side));
-    let merged = match resume(file, &id) {
-        Some(merged) => merged,
-        None => match merge_sides(file, base, overlay, &side, &id) {
-            Ok(merged) => merged,
-            Err(step) => return *step,
-        },
+    let merged = resume(file, &id).map_or_else(|| merge_sides(file, base, overlay, &side, &id), Ok);
+    let (MergedText { bytes, conflicts }, rule) = match merged {
+        Ok(merged) => merged,
+        Err(step) => return *step,
     };
-    let (MergedText { bytes, conflicts }, rule) = merged;
     // Two reasonable edits can leave nothing when they are merged.
     if let (false, Some(why)) = (is_accepted, gate(file, &bytes)) {
         return Step::Hold(format!("merged with the overlay, {why}"), Digest::of(here));

@@ -131,13 +131,8 @@ impl Question {
     }
 
     pub fn input(&self) -> MergeInput<'_> {
-        MergeInput {
-            base: self.base.as_deref(),
-            overlay: &self.overlay,
-            workspace: &self.here,
-            kind: self.kind,
-            rule: Rule::Workspace,
-        }
+        let Question { base, overlay, here: workspace, kind } = self;
+        MergeInput { base: base.as_deref(), overlay, workspace, kind: *kind, rule: Rule::Workspace }
     }
 }
 
