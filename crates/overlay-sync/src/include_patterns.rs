@@ -46,9 +46,8 @@ impl Declared {
             let text = text.strip_prefix('\\').unwrap_or(text).trim_end_matches('/');
             // In gitignore syntax a leading slash means the top directory.
             let text = text.strip_prefix('/').map_or(text.to_owned(), |below| format!("./{below}"));
-            let text = text.as_str();
             if !text.is_empty() && !line.starts_with('#') {
-                rules.extend(Glob::parse(text).ok().map(|glob| (glob, is_wanted)));
+                rules.extend(Glob::parse(&text).ok().map(|glob| (glob, is_wanted)));
             }
         }
         Declared { rules, max: settings.paths_max, except: settings.paths_except.clone() }

@@ -316,17 +316,9 @@ impl Settings {
         said.unwrap_or(takes_private || !is_private)
     }
 
-    /// How this path is handled. Where several tables match and set the same thing, the last one counts.
-    pub fn policy(&self, path: &RelPath) -> Policy {
-        self.policy_with(path, false)
-    }
-
-    /// The same in a workspace of another machine: what starts programs waits, whatever is said of those here.
-    pub fn policy_far(&self, path: &RelPath) -> Policy {
-        self.policy_with(path, true)
-    }
-
-    fn policy_with(&self, path: &RelPath, is_far: bool) -> Policy {
+    /// How this path is handled. Where several tables match and set the same thing, the last one counts. In a workspace
+    /// of another machine (`is_far`) what starts programs waits, whatever is said of those here.
+    pub fn policy(&self, path: &RelPath, is_far: bool) -> Policy {
         let kind = FileType::from_path(path.as_path());
         let mut policy = Policy { on_conflict: self.on_conflict, ..Policy::default() };
         let entry = |text: &String| EntryPath::parse(kind, text);

@@ -176,7 +176,8 @@ impl<G: Ground> SyncRun<'_, G> {
 
     /// Whether the changes of a late text's file stay in the workspace.
     fn stays_here(&self, workspace: &Workspace, text: &LateText) -> bool {
-        text.path.as_ref().is_some_and(|path| self.settings.policy(path).is_down || workspace.held.contains_key(path))
+        let stays = |path: &RelPath| self.settings.policy(path, false).is_down || workspace.held.contains_key(path);
+        text.path.as_ref().is_some_and(stays)
     }
 
     /// Forgets the late texts that the pass has synced. A text is synced if the file's base has changed.
@@ -266,7 +267,7 @@ fn base_of(workspace: &Workspace, late: &LateText) -> Option<Digest> {
 /// at what comes back here.
 fn waits(settings: &Settings, workspace: &Workspace, path: &RelPath, file: &ReadFile, text: &[u8]) -> bool {
     let (kind, present) = (FileType::from_path(path.as_path()), &*file.bytes);
-    let policy = Policy { mode: file.mode, ..settings.policy(path) };
+    let policy = Policy { mode: file.mode, ..settings.policy(path, false) };
     let own = |text: &[u8]| -> Option<BTreeSet<String>> {
         let shared = kind.leaves(&strip(kind, text, &policy.local)?)?;
         Some(kind.leaves(text)?.into_iter().filter(|leaf| !shared.contains(leaf)).collect())

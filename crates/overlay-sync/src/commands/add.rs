@@ -41,13 +41,12 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let lock = overlay.create()?;
-    let disk = Disk::open(overlay, Some(lock))?;
+    let disk = Disk::open(overlay, Some(overlay.create()?))?;
     let all = Workspace::load_all(&overlay.store.workspaces())?;
     let mut here = all.into_iter().find(|workspace| workspace.root == top);
     for (path, ReadFile { bytes, mode, .. }) in files {
         // The workspace's own entries do not enter the overlay.
-        let (kind, local) = (FileType::from_path(path.as_path()), overlay.settings.policy(&path).local);
+        let (kind, local) = (FileType::from_path(path.as_path()), overlay.settings.policy(&path, false).local);
         let shared = if local.is_empty() { Some(bytes.to_vec()) } else { strip(kind, &bytes, &local) };
         let shared = shared.ok_or_else(|| {
             Failure::malformed(format!("{path}: its local entries cannot be told from the others"))

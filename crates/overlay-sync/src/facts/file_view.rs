@@ -81,14 +81,16 @@ pub fn read(
     path: &RelPath,
     left_alone: Option<LeftAlone>,
 ) -> Result<SeenFile> {
+    // A file that was deleted here and is back (some editors save that way) still has a base.
+    let past = || workspace.deleted.get(path).or(workspace.retired.get(path)).copied();
     let mut seen = SeenFile {
         path: path.clone(),
-        base: known_base(workspace, path),
+        base: workspace.files.get(path).map(|base| base.sha256).or_else(past),
         base_bytes: None,
         overlay: None,
         here: None,
         arrivals: Vec::new(),
-        policy: if workspace.far.is_some() { settings.policy_far(path) } else { settings.policy(path) },
+        policy: settings.policy(path, workspace.far.is_some()),
         may_ask: false,
         left_alone,
     };
@@ -111,7 +113,10 @@ pub fn read(
     };
     let is_known = overlay.is_some() || seen.base.is_some();
     if is_known && here.is_some() && here != seen.base && here != overlay {
-        seen.arrivals = arrivals(ground, workspace, path)?;
+        // As far as the store still has them.
+        for arrived in workspace.arrived.get(path).into_iter().flatten() {
+            seen.arrivals.extend(ground.content(&arrived.before)?.zip(ground.content(&arrived.after)?));
+        }
     }
     let may_be_shown = settings.merge_command.is_some()
         && [&seen.overlay, &seen.here]
@@ -121,22 +126,6 @@ pub fn read(
     let was_asked = workspace.held.get(path).is_some_and(|held| (held.here, held.overlay) == (here, overlay));
     seen.may_ask = may_be_shown && !was_asked;
     Ok(seen)
-}
-
-/// The texts that passes replaced here and those that they wrote, as far as the store still has them.
-fn arrivals(ground: &impl Ground, workspace: &Workspace, path: &RelPath) -> Result<Vec<Arrival>> {
-    let mut all = Vec::new();
-    for arrived in workspace.arrived.get(path).into_iter().flatten() {
-        all.extend(ground.content(&arrived.before)?.zip(ground.content(&arrived.after)?));
-    }
-    Ok(all)
-}
-
-/// The content both sides held last. A file that was deleted here and is back (some editors save that way) still has
-/// one.
-fn known_base(workspace: &Workspace, path: &RelPath) -> Option<Digest> {
-    let past = || workspace.deleted.get(path).or(workspace.retired.get(path)).copied();
-    workspace.files.get(path).map(|base| base.sha256).or_else(past)
 }
 
 /// The base from before a file was gone and filled again, where the workspace's text was written from that one: some

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexSet;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
@@ -203,14 +204,8 @@ pub fn worktrees_at(overlay: &Overlay, paths: &[PathBuf]) -> Result<Vec<(PathBuf
             _ => worktree_at(overlay, path),
         }
     };
-    let mut found: Vec<(PathBuf, PathBuf)> = Vec::new();
-    for path in paths {
-        let place = find(path)?;
-        if !found.contains(&place) {
-            found.push(place);
-        }
-    }
-    Ok(found)
+    let found = paths.iter().map(find).collect::<Result<IndexSet<_>>>()?;
+    Ok(found.into_iter().collect())
 }
 
 /// Whether there is no other repository between a worktree's root and a path in it.
