@@ -159,12 +159,9 @@ impl FarMachine {
             .filter_map(|line| serde_json::from_slice::<Answer>(line).ok())
             .skip_while(|answer| answer.serve.is_none());
         let name = printable(&self.place.dest);
-        match answers.next().and_then(|first| first.serve) {
-            Some(PROTOCOL) => {}
-            Some(_) | None => {
-                return Err(Failure::failed(format!("{TOOL} on {name} is of another version"))
-                    .hint("install the same version there as here"));
-            }
+        if answers.next().and_then(|first| first.serve) != Some(PROTOCOL) {
+            return Err(Failure::failed(format!("{TOOL} on {name} is of another version"))
+                .hint("install the same version there as here"));
         }
         let answers: Vec<Answer> = answers.take(requests.len()).collect();
         if answers.len() < requests.len() {
@@ -178,8 +175,8 @@ impl FarMachine {
 #[derive(Clone, Debug)]
 pub struct FarView {
     machine: FarMachine,
-    files: BTreeMap<RelPath, FarFile>,
-    texts: BTreeMap<RelPath, ReadFile>,
+    pub files: BTreeMap<RelPath, FarFile>,
+    pub texts: BTreeMap<RelPath, ReadFile>,
     /// What is in the way there, for a person.
     pub open: Vec<String>,
     /// Whether anything was written there.
@@ -283,18 +280,6 @@ impl FarView {
                 self.files.insert(path.clone(), file);
             }
         }
-    }
-
-    pub fn files(&self) -> impl Iterator<Item = (&RelPath, u64)> {
-        self.files.iter().map(|(path, file)| (path, file.size))
-    }
-
-    pub fn file(&self, path: &RelPath) -> Option<&FarFile> {
-        self.files.get(path)
-    }
-
-    pub fn text(&self, path: &RelPath) -> Option<&ReadFile> {
-        self.texts.get(path)
     }
 
     /// Puts a text, or none, in the place of the one that is expected; `false` if another one is there.

@@ -99,7 +99,8 @@ impl Disk<'_> {
     /// The files of another machine that come into the overlay without `add`: those that git ignores here, too, and that no
     /// workspace here has. One that is here and not in the overlay is nobody's to replace.
     pub(super) fn declared_far(&self, workspace: &Workspace) -> Result<DeclaredFiles> {
-        let mut declared = self.overlay.declared()?.among(self.view(workspace)?.files());
+        let mut declared =
+            self.overlay.declared()?.among(self.view(workspace)?.files.iter().map(|(path, file)| (path, file.size)));
         declared.files.retain(|path| !workspace.files.contains_key(path));
         if declared.files.is_empty() {
             return Ok(declared);
@@ -120,8 +121,8 @@ impl Disk<'_> {
     /// Lets the machine of a workspace get the files again that are gone there.
     fn refill(&self, workspace: &mut Workspace) -> Result<()> {
         let view = self.view(workspace)?;
-        workspace.files.retain(|path, _| view.file(path).is_some());
-        workspace.deleted.retain(|path, _| view.file(path).is_some());
+        workspace.files.retain(|path, _| view.files.contains_key(path));
+        workspace.deleted.retain(|path, _| view.files.contains_key(path));
         drop(view);
         self.save(workspace)
     }
@@ -136,12 +137,12 @@ impl Disk<'_> {
 
     pub(super) fn read_far(&self, workspace: &Workspace, path: &RelPath) -> Result<Lookup> {
         let mut view = self.view(workspace)?;
-        let Some(file) = view.file(path) else { return Ok(Ok(None)) };
+        let Some(file) = view.files.get(path) else { return Ok(Ok(None)) };
         if file.size > LARGEST {
             let why = format!("it has more than {} MB there, which does not travel", LARGEST >> 20);
             return Ok(Err(LeftAlone::Strange(why)));
         }
-        if let Some(text) = view.text(path) {
+        if let Some(text) = view.texts.get(path) {
             return Ok(Ok(Some(text.clone())));
         }
         // Of other texts a digest is only a claim.
@@ -151,7 +152,7 @@ impl Disk<'_> {
             return Ok(Ok(Some(ReadFile::new(bytes, mode))));
         }
         view.fetch(std::slice::from_ref(path))?;
-        match (view.file(path), view.text(path)) {
+        match (view.files.get(path), view.texts.get(path)) {
             (None, _) => Ok(Ok(None)),
             (Some(_), Some(text)) => Ok(Ok(Some(text.clone()))),
             (Some(_), None) => Ok(Err(LeftAlone::Unreadable("its machine did not send it".into()))),

@@ -13,7 +13,7 @@ use crate::apply::sync::sync_all;
 use crate::facts::overlay::Overlay;
 use crate::far::{Answer, FarFile, LARGEST, PROTOCOL, Request, decode};
 use crate::settings::OverlayFlags;
-use crate::storage::{Ground, ReadFile, Side};
+use crate::storage::{Ground, Side};
 use crate::store::LogRecord;
 use crate::sync_action::SyncRule;
 use crate::workspace::Workspace;
@@ -66,7 +66,7 @@ fn answer(overlay: &Overlay, request: Request) -> Result<Answer> {
             let read = |path: RelPath| Some(FarFile::new(&path, &disk.read(Side::Overlay, &path).ok()?.ok()??, false));
             Ok(Answer { done: true, files: files.filter_map(read).collect(), open, ..Answer::default() })
         }
-        Request::Read { path: name } => Ok(now(&Disk::open(overlay, None)?, &path(&name)?, true)?),
+        Request::Read { path: name } => now(&Disk::open(overlay, None)?, &path(&name)?, true),
         Request::Replace { path: name, expected, mode, data } => {
             let path = path(&name)?;
             let new = data.map(|data| decode(&data).filter(|bytes| bytes.len() as u64 <= LARGEST));
@@ -74,7 +74,7 @@ fn answer(overlay: &Overlay, request: Request) -> Result<Answer> {
                 .map(|bytes| bytes.ok_or_else(|| Failure::malformed(format!("{name}: no text")).hint("send base64")));
             let disk = Disk::open(overlay, Some(overlay.lock()?))?;
             let before = disk.read(Side::Overlay, &path)?;
-            let (Ok(before), true) = (&before, before.as_ref().is_ok_and(|now| sha(now.as_ref()) == expected)) else {
+            let Some(before) = before.ok().filter(|now| now.as_ref().map(|file| file.sha256) == expected) else {
                 return now(&disk, &path, false);
             };
             before.as_ref().map(|before| disk.keep(&before.bytes)).transpose()?;
@@ -93,10 +93,6 @@ fn answer(overlay: &Overlay, request: Request) -> Result<Answer> {
             Ok(Answer { done: true, ..Answer::default() })
         }
     }
-}
-
-fn sha(file: Option<&ReadFile>) -> Option<shopfloor_core::hash::Digest> {
-    file.map(|file| file.sha256)
 }
 
 /// What is at a path now.

@@ -2,8 +2,6 @@
 
 use std::io::{self, IsTerminal};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::json;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
@@ -12,6 +10,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_text;
+use crate::far::encode;
 
 /// Print a displaced text byte for byte; for a conflict's id the losing side
 ///
@@ -28,7 +27,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     if ui.is_json() {
         let (key, text) = match String::from_utf8(bytes.clone()) {
             Ok(text) => ("text", text),
-            Err(_) => ("base64", BASE64.encode(&bytes)),
+            Err(_) => ("base64", encode(&bytes)),
         };
         ui.json(&json!({ "sha256": Digest::of(&bytes), (key): text }));
     } else {
