@@ -9,9 +9,6 @@ use shopfloor_core::proc::Cmd;
 
 use crate::repository_view::{Place, Worktree};
 
-/// How a branch contains another one that was merged into it.
-pub const MERGED: &str = "merged into";
-
 /// The number of commits of a worktree that no branch, tag or remote has: of a detached HEAD, and of refs that only this
 /// worktree has. The `git` is the worktree's own.
 pub fn loose_commits(git: &Git, worktree: &Worktree) -> Result<usize> {
@@ -25,16 +22,16 @@ pub fn loose_commits(git: &Git, worktree: &Worktree) -> Result<usize> {
     Ok(loose.text().parse().unwrap_or(1))
 }
 
-/// How the branch `into` contains everything on `tip`, if it does: as a merge, as one patch per commit, or as one patch.
-pub fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Option<&'static str>> {
+/// Whether the branch `into` contains everything on `tip`: as a merge, as one patch per commit, or as one patch.
+pub fn is_contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<bool> {
     let (git, dir) = (&git.common(&place.common_dir)?, &place.common_dir);
     let into = &format!("refs/heads/{into}");
     let ask = |args: &[&str]| git.cmd(dir).args(args.iter().copied()).capture();
     match ask(&["merge-base", "--is-ancestor", tip, into])?.status.code() {
-        0 => return Ok(Some(MERGED)),
+        0 => return Ok(true),
         1 => {}
         // There is no such branch.
-        _ => return Ok(None),
+        _ => return Ok(false),
     }
     let has_patches_of = |commit: &str| -> Result<bool> {
         let cherry = ask(&["cherry", into, commit])?;
@@ -44,16 +41,16 @@ pub fn contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<Opti
         Ok(has_all && has_verbatim(git, dir, into, commit)?)
     };
     if has_patches_of(tip)? {
-        return Ok(Some("patch-equal in"));
+        return Ok(true);
     }
     let base = ask(&["merge-base", tip, into])?.text();
     if base.is_empty() {
-        return Ok(None);
+        return Ok(false);
     }
     // The branch squashed into one commit, which no ref ever names.
     let tree = format!("{tip}^{{tree}}");
     let squashed = commit_cmd(git, dir, &[&tree, "-p", &base, "-m", "squashed"]).capture()?.text();
-    Ok((!squashed.is_empty() && has_patches_of(&squashed)?).then_some("squashed into"))
+    Ok(!squashed.is_empty() && has_patches_of(&squashed)?)
 }
 
 /// Whether `into` has the patches of `commit` byte for byte. `git cherry` ignores white space, which may be the change.

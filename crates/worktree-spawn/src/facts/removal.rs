@@ -10,7 +10,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LOOK_LIMIT, filled_links, run_git};
 use shopfloor_core::text::shell_word;
 
-use super::merged_commits::{contained, loose_commits};
+use super::merged_commits::{is_contained, loose_commits};
 use super::moved::moved;
 use super::repository;
 use crate::agent_in_worktree::KnownAgent;
@@ -67,7 +67,7 @@ pub enum Branch {
     /// There is none, or HEAD is detached.
     NotHeld,
     /// Another branch contains everything on it.
-    Contained { name: String, tip: String, why: String },
+    Contained { name: String, tip: String },
     /// Another worktree has it checked out as well.
     Elsewhere { name: String, path: String },
     /// It has commits of its own.
@@ -265,27 +265,21 @@ fn find_branch(
     let made_from = |branch: &str| branch.rsplit_once('.').map(|(prefix, _)| prefix.to_owned());
     let mut into: Vec<String> = current.into_iter().chain(made_from(&name)).filter(|b| *b != name).collect();
     into.dedup();
-    for parent in &into {
-        if let Some(why) = contained(place, git, &tip, parent)? {
-            found.branch = Branch::Contained { name, tip, why: format!("{why} {parent}") };
-            return Ok(());
-        }
-    }
+    let is_in = |found: bool, branch: &String| -> Result<bool> { Ok(found || is_contained(place, git, &tip, branch)?) };
+    let mut is_merged = into.iter().try_fold(false, is_in)?;
     // Where that is gone, as after its own work has landed, the work lands where that did.
     let is_there = |branch: &str| -> Result<bool> {
         Ok(repository::commit(&common()?, &place.common_dir, &format!("refs/heads/{branch}"))?.is_some())
     };
-    while let Some(gone) = into.last()
+    while !is_merged
+        && let Some(gone) = into.last()
         && let Some(above) = made_from(gone)
         && !is_there(gone)?
     {
-        if let Some(why) = contained(place, git, &tip, &above)? {
-            found.branch = Branch::Contained { name, tip, why: format!("{why} {above}") };
-            return Ok(());
-        }
+        is_merged = is_contained(place, git, &tip, &above)?;
         into = vec![above];
     }
     let into = into.first().cloned().unwrap_or_else(|| "its parent".into());
-    found.branch = Branch::Unmerged { name, tip, into };
+    found.branch = if is_merged { Branch::Contained { name, tip } } else { Branch::Unmerged { name, tip, into } };
     Ok(())
 }

@@ -207,7 +207,7 @@ fn branch_fate(condition: &Condition, request: RemovalRequest) -> Result<BranchF
             keep(format!("the branch {name} stays: it is checked out at {path} as well"))
         }
         Branch::Contained { .. } | Branch::Unmerged { .. } if request.keep_branch => BranchFate::default(),
-        Branch::Contained { name, tip, .. } => delete(name, tip),
+        Branch::Contained { name, tip } => delete(name, tip),
         Branch::Unmerged { name, tip, .. } if request.delete_branch && request.force => delete(name, tip),
         Branch::Unmerged { name, into, .. } if request.delete_branch => {
             return Err(failure::UNMERGED.failure(format!("{name} has commits that {into} lacks"))
@@ -309,7 +309,7 @@ mod tests {
             changes: Changes::default(),
             locked: None,
             loose_commits: 0,
-            branch: Branch::Contained { name: "main.x".into(), tip: "t".into(), why: "merged".into() },
+            branch: Branch::Contained { name: "main.x".into(), tip: "t".into() },
             other_branch: None,
             pending: 0,
             nested: vec![],
