@@ -20,7 +20,7 @@ use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs::PARSE_LIMIT;
 pub use crate::text::printable;
-use crate::text::printable_json;
+use crate::text::{both, printable_json};
 
 /// How much of the narration is shown, and in what form the answer comes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -229,12 +229,7 @@ impl Ui {
 
     /// The same with the keys of two objects, one after the other.
     pub fn json_of_both(&self, first: &impl Serialize, second: &impl Serialize) {
-        let object = |part: serde_json::Result<serde_json::Value>| part.unwrap_or_default();
-        let (mut first, mut second) = (object(serde_json::to_value(first)), object(serde_json::to_value(second)));
-        if let (Some(all), Some(more)) = (first.as_object_mut(), second.as_object_mut()) {
-            all.append(more);
-        }
-        self.json(&first);
+        self.json(&both(first, second));
     }
 
     /// Records of JSON Lines, in few writes.

@@ -1,8 +1,8 @@
 //! An agent together with its worktree, and the files in that worktree that belong to it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::identity::{Agent, AgentKind};
 use crate::repository_view::Worktree;
@@ -20,20 +20,6 @@ pub const OWN_MCP_FILE: &str = ".shopfloor/mcp.json";
 /// The directory of a seat's files, relative to the top of the worktree.
 pub fn seat_dir(slug: &str) -> String {
     format!(".shopfloor/agents/{slug}")
-}
-
-/// An agent and its worktree, under the keys that every answer about an agent has. They are a promise. What a damaged
-/// record does not tell is null.
-#[derive(Serialize)]
-pub struct AgentKeys<'a> {
-    id: &'a str,
-    kind: Option<AgentKind>,
-    name: Option<&'a str>,
-    parent: Option<&'a str>,
-    birth_branch: Option<&'a str>,
-    level: Option<u64>,
-    path: &'a Path,
-    worktree: &'a Path,
 }
 
 /// An agent and its worktree.
@@ -55,18 +41,19 @@ impl KnownAgent {
         KnownAgent { agent, worktree, is_managed: true, error: None, cure: String::new() }
     }
 
-    pub fn keys(&self) -> AgentKeys<'_> {
-        let (agent, path, is_known) = (&self.agent, &self.worktree.path, self.error.is_none());
-        AgentKeys {
-            id: &agent.id,
-            kind: is_known.then_some(agent.kind),
-            name: is_known.then_some(&agent.slug),
-            parent: agent.parent.as_deref(),
-            birth_branch: agent.birth_branch.as_deref().filter(|_| is_known),
-            level: is_known.then_some(agent.level),
-            path,
-            worktree: path,
-        }
+    /// The keys that every answer about an agent has. They are a promise. What a damaged record does not tell is null.
+    pub fn keys(&self) -> Value {
+        let (agent, path, is_known) = (&self.agent, self.worktree.path.to_string_lossy(), self.error.is_none());
+        json!({
+            "id": agent.id,
+            "kind": is_known.then_some(agent.kind),
+            "name": is_known.then_some(&agent.slug),
+            "parent": agent.parent,
+            "birth_branch": agent.birth_branch.as_ref().filter(|_| is_known),
+            "level": is_known.then_some(agent.level),
+            "path": path,
+            "worktree": path,
+        })
     }
 
     /// Whether the agent was removed and only its identity is left.

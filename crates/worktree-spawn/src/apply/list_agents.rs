@@ -6,16 +6,18 @@ use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, LOOK_LIMIT, bare_by_mistake};
 use shopfloor_core::known_dirs;
 use shopfloor_core::proc::{self, Status};
+use shopfloor_core::text::both;
 use shopfloor_core::ui::Ui;
 
 use super::{runs, sandboxes};
-use crate::agent_in_worktree::{AgentKeys, KnownAgent};
+use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run::{self, AgentRun, Deaths, Liveness};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
@@ -81,37 +83,6 @@ pub struct DiffStat {
     pub deletions: u64,
 }
 
-/// A listed agent as scripts read it. The keys are a promise.
-#[derive(Serialize)]
-pub struct AgentAnswer<'r> {
-    v: u64,
-    #[serde(flatten)]
-    agent: AgentKeys<'r>,
-    slug: Option<&'r str>,
-    /// The agent program that it was spawned for.
-    #[serde(rename = "agent")]
-    program: Option<&'r str>,
-    branch: Option<&'r str>,
-    drift: bool,
-    state: &'static str,
-    alive: &'static str,
-    exit: Option<Status>,
-    pending: usize,
-    children: usize,
-    managed: bool,
-    error: Option<&'r str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dirty: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stat: Option<DiffStat>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ahead: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    behind: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    merged: Option<bool>,
-}
-
 impl ListedAgent {
     /// Whether the worktree holds another branch than the one it was made with.
     pub fn has_drifted(&self) -> bool {
@@ -125,32 +96,32 @@ impl ListedAgent {
         self.refused.as_ref().or(unread).map(String::as_str)
     }
 
-    pub fn answer(&self) -> AgentAnswer<'_> {
+    /// A listed agent as scripts read it. The keys are a promise; the last ones are there if they were asked for.
+    pub fn answer(&self) -> Value {
         let KnownAgent { agent, worktree, is_managed, error, .. } = &self.known;
         let is_known = error.is_none();
         let liveness = if is_known { self.liveness } else { Liveness::Unknown };
         let lost =
             "its worktree is not where git's record says; `worktree-spawn repair` finds it or says how it comes back";
-        AgentAnswer {
-            v: 1,
-            agent: self.known.keys(),
-            slug: is_known.then_some(&agent.slug),
-            program: agent.agent.as_deref().filter(|_| is_known),
-            branch: worktree.branch.as_deref(),
-            drift: self.has_drifted(),
-            state: liveness.word(),
-            alive: liveness.alive(),
-            exit: self.exit,
-            pending: self.pending,
-            children: self.children,
-            managed: *is_managed,
-            error: error.as_deref().or(worktree.is_lost.then_some(lost)).or(self.trouble()),
-            dirty: self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().ok().copied()),
-            stat: self.stat,
-            ahead: self.distance.map(|(ahead, _)| ahead),
-            behind: self.distance.map(|(_, behind)| behind),
-            merged: self.merged,
-        }
+        let more = json!({
+            "slug": is_known.then_some(&agent.slug),
+            "agent": agent.agent.as_ref().filter(|_| is_known),
+            "branch": worktree.branch,
+            "drift": self.has_drifted(),
+            "state": liveness.word(),
+            "alive": liveness.alive(),
+            "exit": self.exit,
+            "pending": self.pending,
+            "children": self.children,
+            "managed": is_managed,
+            "error": error.as_deref().or(worktree.is_lost.then_some(lost)).or(self.trouble()),
+        });
+        let dirty = self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().ok());
+        let (ahead, behind) = self.distance.unzip();
+        let mut asked =
+            json!({ "dirty": dirty, "stat": self.stat, "ahead": ahead, "behind": behind, "merged": self.merged });
+        asked.as_object_mut().into_iter().for_each(|asked| asked.retain(|_, value| !value.is_null()));
+        both(&both(&both(&json!({ "v": 1 }), &self.known.keys()), &more), &asked)
     }
 }
 

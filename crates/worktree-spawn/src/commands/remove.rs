@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::proc::processes::{self, Process};
+use shopfloor_core::text::both;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::agent_in_worktree::{AgentKeys, KnownAgent};
+use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run::Deaths;
 use crate::apply::remove::{self, RemovalOutcome};
 use crate::apply::undo::LostWorktrees;
@@ -42,15 +43,6 @@ pub struct Args {
     pub yes: bool,
     #[command(flatten)]
     pub request: RemovalRequest,
-}
-
-#[derive(Serialize)]
-struct RemoveAnswer<'a> {
-    #[serde(flatten)]
-    agent: AgentKeys<'a>,
-    removed: bool,
-    #[serde(flatten)]
-    outcome: &'a RemovalOutcome,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
@@ -111,7 +103,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
 fn print(ui: &Ui, removal: &AgentRemoval, outcome: &RemovalOutcome) {
     let known = &removal.condition.known;
     if ui.is_json() {
-        ui.json(&RemoveAnswer { agent: known.keys(), removed: !ui.is_dry(), outcome });
+        ui.json_of_both(&both(&known.keys(), &json!({ "removed": !ui.is_dry() })), outcome);
         return;
     }
     let id = printable(&known.agent.id);

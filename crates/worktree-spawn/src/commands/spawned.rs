@@ -1,17 +1,17 @@
 //! What `subtree` and `worker` share: the task, the launch, and the answer.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc;
+use shopfloor_core::text::both;
 use shopfloor_core::ui::Ui;
 
-use crate::agent_in_worktree::{AgentKeys, KnownAgent};
+use crate::agent_in_worktree::KnownAgent;
 use crate::apply::launch;
 use crate::failure;
 use crate::repository_view::Place;
@@ -86,38 +86,22 @@ pub struct Spawned {
     pub failure: Option<Failure>,
 }
 
-/// A spawned agent as scripts read it.
-#[derive(Serialize)]
-pub struct SpawnAnswer<'a> {
-    #[serde(flatten)]
-    agent: AgentKeys<'a>,
-    slug: &'a str,
-    base_sha: Option<&'a str>,
-    commit: Option<&'a str>,
-    created: bool,
-    task_file: Option<PathBuf>,
-    config: PathBuf,
-    mcp_config: Option<&'a Path>,
-    warnings: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Value>,
-}
-
 impl Spawned {
-    pub fn answer(&self) -> SpawnAnswer<'_> {
-        let agent = &self.known.agent;
-        SpawnAnswer {
-            agent: self.known.keys(),
-            slug: &agent.slug,
-            base_sha: agent.base_sha.as_deref(),
-            commit: agent.base_sha.as_deref(),
-            created: self.created,
-            task_file: Some(self.known.task_file()).filter(|file| file.exists()),
-            config: self.known.config_file(),
-            mcp_config: Some(self.mcp_config.as_path()).filter(|path| !path.as_os_str().is_empty()),
-            warnings: &self.warnings,
-            error: self.failure.as_ref().map(Failure::to_json),
-        }
+    /// A spawned agent as scripts read it.
+    pub fn answer(&self) -> Value {
+        let (agent, task) = (&self.known.agent, self.known.task_file());
+        let more = json!({
+            "slug": agent.slug,
+            "base_sha": agent.base_sha,
+            "commit": agent.base_sha,
+            "created": self.created,
+            "task_file": task.exists().then(|| task.to_string_lossy()),
+            "config": self.known.config_file().to_string_lossy(),
+            "mcp_config": Some(self.mcp_config.to_string_lossy()).filter(|path| !path.is_empty()),
+            "warnings": self.warnings,
+        });
+        let error = self.failure.as_ref().map_or(json!({}), |failure| json!({ "error": failure.to_json() }));
+        both(&both(&self.known.keys(), &more), &error)
     }
 
     /// Starts the agent. If there is no launcher, warns with the command that starts it, so that nobody waits for an

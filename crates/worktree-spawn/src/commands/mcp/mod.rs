@@ -18,7 +18,6 @@ use rmcp::service::{RequestContext, RoleServer, RxJsonRpcMessage, TxJsonRpcMessa
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ServerHandler, ServiceExt};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use shopfloor_core::env::Env;
@@ -157,10 +156,6 @@ struct Server {
 
 type ToolResult = Result<Value>;
 
-fn to_value(answer: &impl Serialize) -> ToolResult {
-    serde_json::to_value(answer).map_err(|e| Failure::failed("cannot write an answer").because(e))
-}
-
 impl Server {
     /// Does what a tool does; none if there is no such tool. Blocks.
     fn call(&self, name: &str, args: &JsonObject, ended: &CancellationToken) -> Option<ToolResult> {
@@ -201,7 +196,7 @@ impl Server {
         let request = SpawnRequest { name: required(args, "branch_name")?, ..SpawnRequest::default() };
         let args =
             subtree::Args { request, task, launch, caller: self.caller(), is_agents: true, ..subtree::Args::default() };
-        to_value(&subtree::spawn(ui, env, place, &args)?.answer())
+        Ok(subtree::spawn(ui, env, place, &args)?.answer())
     }
 
     /// Makes as many seats as possible. Failures are reported beside the seats that were made.
@@ -218,7 +213,7 @@ impl Server {
                 launch: LaunchArgs { launch: true, launcher: None },
                 caller: self.caller(),
             };
-            to_value(&worker::spawn(ui, env, place, &args)?.answer())
+            Ok(worker::spawn(ui, env, place, &args)?.answer())
         };
         let spawn_or_tell = |worker: &Value| {
             let not_made = |failure: Failure| json!({ "name": worker.get("name"), "error": failure.to_json() });
@@ -318,8 +313,7 @@ impl Server {
 
 fn list_agents(ui: &Ui, env: &Env, place: &Place) -> ToolResult {
     let all = list_agents::list(ui, env, place, &ListingRequest::default())?;
-    let agents = to_value(&all.iter().map(ListedAgent::answer).collect::<Vec<_>>())?;
-    Ok(json!({ "agents": agents }))
+    Ok(json!({ "agents": all.iter().map(ListedAgent::answer).collect::<Vec<_>>() }))
 }
 
 /// The events that a client waits for, and for how many seconds.
