@@ -68,20 +68,10 @@ pub enum Command {
 impl Command {
     /// Whether it works on what all agents share, which a sandbox has not.
     pub fn needs_shared_state(&self) -> bool {
-        use Command::{Ack, Doctor, Events, Gc, Remove, Repair, Run, Subtree, Trust, Wait, Worker};
-        matches!(
+        use Command::{Config, Env, Hook, InsideSandbox, List, Mcp, Notify, Path, Whoami};
+        !matches!(
             self,
-            Ack(_)
-                | Doctor(_)
-                | Events(_)
-                | Gc(_)
-                | Remove(_)
-                | Repair(_)
-                | Run(_)
-                | Subtree(_)
-                | Trust(_)
-                | Wait(_)
-                | Worker(_)
+            Config | Env(_) | Hook(_) | InsideSandbox(_) | List(_) | Mcp(_) | Notify(_) | Path(_) | Whoami(_)
         )
     }
 }
