@@ -5,7 +5,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::sandbox::{self, Imported, REFUSED, Sandbox, SandboxSettings};
 use shopfloor_core::ui::Ui;
 
-use super::notify::{self, Notification, Report};
+use super::notify::{self, Report};
 use crate::agent_in_worktree::KnownAgent;
 use crate::failure;
 use crate::identity::AgentKind;
@@ -41,10 +41,8 @@ pub fn take_in(ui: &Ui, env: &Env, place: &Place, sandbox: &Sandbox, id: &str) -
 
 /// Sends what an agent has reported from its sandbox on to its parent. Who reports is the sandbox's agent.
 pub fn take_reports(ui: &Ui, env: &Env, place: &Place, sandbox: &Sandbox, id: &str) {
-    for Report { notify: status, message, kind, dedupe, paths } in sandbox.take_reports(sandbox::NOTIFY) {
-        let (kind, dedupe) = (kind.as_deref(), dedupe.as_deref());
-        let notification = Notification { status, message: &message, kind, dedupe, paths: &paths, named: Some(id) };
-        if let Err(failure) = notify::notify(env, place, &notification) {
+    for report in sandbox.take_reports::<Report>(sandbox::NOTIFY) {
+        if let Err(failure) = notify::notify(env, place, report, Some(id)) {
             ui.warn(failure);
         }
     }

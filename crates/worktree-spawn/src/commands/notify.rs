@@ -8,7 +8,7 @@ use shopfloor_core::sandbox;
 use shopfloor_core::ui::{Ui, printable};
 
 use super::shared_args::CallerArgs;
-use crate::apply::notify::{self, Notification};
+use crate::apply::notify::{self, Report};
 use crate::event::EventStatus;
 use crate::facts::repository;
 
@@ -45,23 +45,17 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             .map_err(|_| Failure::malformed("the message on stdin is not UTF-8"))?,
         Some(text) => text.to_owned(),
     };
-    let notification = Notification {
-        status: args.status,
-        message: &message,
-        kind: args.kind.as_deref(),
-        dedupe: args.dedupe.as_deref(),
-        paths: &args.paths,
-        named: args.caller.id.as_deref(),
-    };
+    let (kind, dedupe, paths) = (args.kind.clone(), args.dedupe.clone(), args.paths.clone());
+    let (report, named) = (Report { status: args.status, message, kind, dedupe, paths }, args.caller.id.as_deref());
     if ui.is_dry() {
-        let (caller, to) = notify::check(&place, &notification)?;
+        let (caller, to) = notify::check(&place, &report, named)?;
         match ui.is_json() {
             true => ui.json(&json!({ "uid": null, "id": null, "seq": null, "to": to, "repeated": false })),
             false => ui.line(format!("would tell {} as {}", printable(&to), printable(&caller.agent.id))),
         }
         return Ok(Exit::Done);
     }
-    let published = notify::notify(env, &place, &notification)?;
+    let published = notify::notify(env, &place, report, named)?;
     if published.is_repeated {
         ui.detail(format!("already sent, as event {}", published.id));
     }

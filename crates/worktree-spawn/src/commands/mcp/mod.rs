@@ -34,7 +34,7 @@ use super::spawned::{LaunchArgs, TaskArgs};
 use super::{subtree, worker};
 use crate::agent_in_worktree::KnownAgent;
 use crate::apply::list_agents::{self, ListedAgent, ListingRequest};
-use crate::apply::notify::{Notification, notify};
+use crate::apply::notify::{Report, notify};
 use crate::apply::wait::{EventFilter, EventWait, WaitOutcome};
 use crate::event::EventStatus;
 use crate::facts::{agents, repository};
@@ -226,10 +226,9 @@ impl Server {
         let status = required(args, "status")?;
         let status = EventStatus::from_str(&status, false)
             .map_err(|_| Failure::usage(format!("`status` must be success, failure or info, not `{status}`")))?;
-        let message = required(args, "message")?;
-        let notification =
-            Notification { status, message: &message, kind: None, dedupe: None, paths: &[], named: Some(&self.id) };
-        let Published { uid, id, to, is_repeated } = notify(env, place, &notification)?;
+        let report =
+            Report { status, message: required(args, "message")?, kind: None, dedupe: None, paths: Vec::new() };
+        let Published { uid, id, to, is_repeated } = notify(env, place, report, Some(&self.id))?;
         Ok(json!({ "ack": true, "uid": uid, "id": id, "to": to, "repeated": is_repeated }))
     }
 
