@@ -157,15 +157,19 @@ impl Parser<'_> {
         self.prefixes();
     }
 
-    fn env(&mut self, at: Position, item: &Item) {
-        let Some(table) = item.as_table_like() else {
-            return self.problem(at, format!("`env` must be a table, not {}", with_article(item)));
-        };
-        for (key, item) in table.iter() {
-            let at = self.at(table, key);
-            if self.hoist(key, at, item) {
-                continue;
+    /// The entries of the table `name`, each with its position. A problem if it is none.
+    fn entries<'i>(&mut self, name: &str, at: Position, item: &'i Item) -> Vec<(&'i str, Position, &'i Item)> {
+        match item.as_table_like() {
+            Some(table) => self.hoist(table),
+            None => {
+                self.problem(at, format!("`{name}` must be a table, not {}", with_article(item)));
+                Vec::new()
             }
+        }
+    }
+
+    fn env(&mut self, at: Position, item: &Item) {
+        for (key, at, item) in self.entries("env", at, item) {
             if !env_variable::is_valid_name(key) {
                 self.problem(at, format!("`{key}` is not a variable name; it must match [A-Za-z_][A-Za-z0-9_]*"));
                 continue;
@@ -191,14 +195,7 @@ impl Parser<'_> {
     }
 
     fn files(&mut self, at: Position, item: &Item) {
-        let Some(table) = item.as_table_like() else {
-            return self.problem(at, format!("`files` must be a table, not {}", with_article(item)));
-        };
-        for (key, item) in table.iter() {
-            let at = self.at(table, key);
-            if self.hoist(key, at, item) {
-                continue;
-            }
+        for (key, at, item) in self.entries("files", at, item) {
             let Some(entry) = item.as_table_like() else {
                 let (kind, header) = (with_article(item), quoted(key));
                 self.problem(at, format!("files entry `{key}` must be a table, not {kind}; write `[files.{header}]`"));
@@ -217,14 +214,7 @@ impl Parser<'_> {
     }
 
     fn caches(&mut self, at: Position, item: &Item) {
-        let Some(table) = item.as_table_like() else {
-            return self.problem(at, format!("`caches` must be a table, not {}", with_article(item)));
-        };
-        for (key, item) in table.iter() {
-            let at = self.at(table, key);
-            if self.hoist(key, at, item) {
-                continue;
-            }
+        for (key, at, item) in self.entries("caches", at, item) {
             let path = RelPath::parse(key.trim_end_matches('/')).map_err(|why| why.to_string());
             let cache = item.as_table_like().ok_or_else(|| "it must be a table".to_owned());
             match path.and_then(|path| Ok((path, Cache::parse(cache?)?))) {
@@ -236,11 +226,7 @@ impl Parser<'_> {
 
     fn entry(&mut self, key: &str, at: Position, table: &dyn TableLike) -> Option<Body> {
         let (mut texts, mut template, mut good) = (BTreeMap::new(), None, true);
-        for (name, item) in table.iter() {
-            let at = self.at(table, name);
-            if self.hoist(name, at, item) {
-                continue;
-            }
+        for (name, at, item) in self.hoist(table) {
             let wrong = match (name, item.as_str(), item.as_bool()) {
                 ("source" | "copy", Some(path), _) if path.contains('\0') => format!("`{name}` contains a NUL byte"),
                 ("source" | "copy", Some(path), _) if is_anothers_home(path) => {
@@ -297,17 +283,21 @@ impl Parser<'_> {
         Some(body)
     }
 
-    /// Takes an array such as `setup` below a table header for the top-level one. TOML gives it to the
-    /// table, but its author can only have meant the file.
-    fn hoist(&mut self, key: &str, at: Position, item: &Item) -> bool {
-        if !ARRAYS.contains(&key) || !item.is_array() {
-            return false;
+    /// The entries of a table, each with its position. Takes an array such as `setup` below a table header for the
+    /// top-level one. TOML gives it to the table, but its author can only have meant the file.
+    fn hoist<'i>(&mut self, table: &'i dyn TableLike) -> Vec<(&'i str, Position, &'i Item)> {
+        let mut entries = Vec::new();
+        for (key, item) in table.iter() {
+            let at = self.at(table, key);
+            if !ARRAYS.contains(&key) || !item.is_array() {
+                entries.push((key, at, item));
+                continue;
+            }
+            let text = format!("`{key}` is below a table header; move it above the first table");
+            self.parsed.hoisted.push(Remark { at, text });
+            self.array(key, at, item);
         }
-        self.parsed
-            .hoisted
-            .push(Remark { at, text: format!("`{key}` is below a table header; move it above the first table") });
-        self.array(key, at, item);
-        true
+        entries
     }
 
     fn array(&mut self, key: &str, at: Position, item: &Item) {
