@@ -6,9 +6,7 @@ use shopfloor_core::args::{self, CommandLine, Common, EXIT_CODES, FlagUse};
 use shopfloor_core::config::Users;
 use shopfloor_core::hook_subcommand::HookCommand;
 
-use crate::commands::{
-    apply, approvals, approve, check, config, convert, doctor, env, init, remove, revoke, show, sweep, wait,
-};
+use crate::commands::{apply, approve, check, convert, doctor, env, init, remove, show, sweep, wait};
 use crate::flags::LayerFlags;
 
 /// Set up a git worktree from layered sweatfiles
@@ -41,8 +39,14 @@ pub enum Command {
     Show(show::Args),
     Init(init::Args),
     Approve(approve::Args),
-    Approvals(approvals::Args),
-    Revoke(revoke::Args),
+    /// List the repository's files that need approval, and whether they have it
+    #[command(
+        after_help = "Example:\n  sweatfile-apply approvals --json | jq -e 'select(.status == \"required\") | not'"
+    )]
+    Approvals,
+    /// Revoke every approval of this clone
+    #[command(after_help = "Example:\n  sweatfile-apply revoke")]
+    Revoke,
     /// Review the changes to .sweatshop-env since a snapshot
     #[command(
         subcommand,
@@ -59,7 +63,9 @@ pub enum Command {
     #[command(subcommand, after_help = "Example:\n  sweatfile-apply hook install")]
     Hook(HookCommand),
     Convert(convert::Args),
-    Config(config::Args),
+    /// Print the settings in force, each with its source
+    #[command(after_help = "Example:\n  sweatfile-apply config --json")]
+    Config,
 }
 
 /// The subcommands that read sweatfiles.

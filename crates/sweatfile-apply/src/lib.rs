@@ -67,8 +67,8 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Some(Command::Show(args)) => commands::show::run(ui, env, dirs, &args),
         Some(Command::Init(args)) => commands::init::run(ui, env, dirs, &args),
         Some(Command::Approve(args)) => commands::approve::run(ui, env, dirs, &args),
-        Some(Command::Approvals(args)) => commands::approvals::run(ui, env, dirs, &args),
-        Some(Command::Revoke(args)) => commands::revoke::run(ui, env, &args),
+        Some(Command::Approvals) => commands::approvals::run(ui, env, dirs),
+        Some(Command::Revoke) => commands::revoke::run(ui, env),
         Some(Command::Env(command)) => commands::env::run(ui, env, dirs, &command),
         Some(Command::Wait(args)) => commands::wait::run(ui, env, &args),
         Some(Command::RunStep(args)) => commands::wait::run_step(env, &args),
@@ -77,6 +77,6 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Some(Command::Doctor(args)) => commands::doctor::run(ui, env, dirs, &args),
         Some(Command::Hook(command)) => commands::hook::run(ui, env, dirs, command),
         Some(Command::Convert(args)) => commands::convert::run(ui, env, dirs, &args),
-        Some(Command::Config(args)) => commands::config::run(ui, env, dirs, &args),
+        Some(Command::Config) => commands::config::run(ui, env, dirs),
     }
 }

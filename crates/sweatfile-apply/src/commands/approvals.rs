@@ -17,12 +17,7 @@ use crate::layer::MergedLayers;
 use crate::plan;
 use crate::worktree::OpenWorktree;
 
-/// List the repository's files that need approval, and whether they have it
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  sweatfile-apply approvals --json | jq -e 'select(.status == \"required\") | not'")]
-pub struct Args {}
-
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags) -> Result<Exit> {
     let (git, repo) = Git::here(env)?;
     let layers = facts::load_layers(env, &repo, dirs, LoadOptions::default())?;
     for file in find_all(env, &git, &repo, dirs, &layers)? {

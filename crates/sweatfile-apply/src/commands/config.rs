@@ -8,12 +8,7 @@ use shopfloor_core::ui::Ui;
 use crate::facts::{self, LoadOptions};
 use crate::flags::LayerFlags;
 
-/// Print the settings in force, each with its source
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  sweatfile-apply config --json")]
-pub struct Args {}
-
-pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, _args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let config = facts::load_settings(env, &repo, dirs, LoadOptions::default())?;
     ui.config(&config);

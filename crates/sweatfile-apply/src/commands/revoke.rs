@@ -7,12 +7,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::Git;
 use shopfloor_core::ui::Ui;
 
-/// Revoke every approval of this clone
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  sweatfile-apply revoke")]
-pub struct Args {}
-
-pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, env: &Env) -> Result<Exit> {
     let repo = Git::find(env)?.discover()?;
     let dry_run = ui.is_dry();
     let count = match dry_run {

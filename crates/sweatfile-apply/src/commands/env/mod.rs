@@ -13,7 +13,9 @@ use crate::worktree::OpenWorktree;
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    Snapshot(snapshot::Args),
+    /// Take a snapshot of .sweatshop-env, unless an earlier one is not yet reviewed
+    #[command(after_help = "Example:\n  sweatfile-apply env snapshot && tmux new-session -A -s work")]
+    Snapshot,
     Diff(diff::Args),
     Review(review::Args),
 }
@@ -21,7 +23,7 @@ pub enum Command {
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, command: &Command) -> Result<Exit> {
     let worktree = OpenWorktree::find(env)?;
     match command {
-        Command::Snapshot(args) => snapshot::run(ui, &worktree, args),
+        Command::Snapshot => snapshot::run(ui, &worktree),
         Command::Diff(args) => diff::run(ui, &worktree, args),
         Command::Review(args) => review::run(ui, &worktree, dirs, args),
     }

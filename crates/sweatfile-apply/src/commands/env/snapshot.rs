@@ -10,13 +10,8 @@ use crate::layout;
 use crate::snapshot;
 use crate::worktree::OpenWorktree;
 
-/// Take a snapshot of .sweatshop-env, unless an earlier one is not yet reviewed
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  sweatfile-apply env snapshot && tmux new-session -A -s work")]
-pub struct Args {}
-
 /// Takes a snapshot. One that was never reviewed stays, so that a crash does not hide changes.
-pub fn run(ui: &Ui, worktree: &OpenWorktree, _args: &Args) -> Result<Exit> {
+pub fn run(ui: &Ui, worktree: &OpenWorktree) -> Result<Exit> {
     let dry_run = ui.is_dry();
     let _lock = if dry_run { None } else { Some(worktree.lock()?) };
     let is_kept = snapshot::load(worktree)?.is_some();
