@@ -284,6 +284,15 @@ impl Staged {
         }
     }
 
+    /// Places the file where nothing exists, or in place of exactly this content. Otherwise returns `false` and changes
+    /// nothing.
+    pub fn put(self, root: &Root, target: &RelPath, expected: Option<&Content>) -> Result<bool> {
+        match expected {
+            None => self.place(root, target),
+            Some(expected) => self.swap(root, target, expected),
+        }
+    }
+
     /// Compare-and-swap: replaces the target only if its content is exactly `expected`. Otherwise returns `false` and
     /// changes nothing.
     pub fn swap(mut self, root: &Root, target: &RelPath, expected: &Content) -> Result<bool> {

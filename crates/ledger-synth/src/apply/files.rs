@@ -38,10 +38,8 @@ pub fn write_current(ledger: &Ledger, before: Option<&Current>, text: &str) -> R
     let target = ledger.rel(CURRENT)?;
     let staging = staging(ledger, std::slice::from_ref(&target))?;
     let staged = staging.file(&ledger.top, &target, text.as_bytes(), before.map(|read| read.mode))?;
-    match before {
-        None => staged.place(&ledger.top, &target),
-        Some(read) => staged.swap(&ledger.top, &target, &Content::File(Digest::of(&read.bytes))),
-    }
+    let expected = before.map(|read| Content::File(Digest::of(&read.bytes)));
+    staged.put(&ledger.top, &target, expected.as_ref())
 }
 
 /// Creates the file of an event under a free name, and returns its path below the ledger.

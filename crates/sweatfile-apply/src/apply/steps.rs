@@ -138,9 +138,8 @@ fn place_file(root: &Root, staging: &Staging, step: &FileStep, record: &mut Reco
         FileOperation::Nothing => Ok(true),
         FileOperation::Forget => remove_empty_parents(root, &step.path, record).map(|()| true),
         FileOperation::Place(None, FileToPlace::Link(target)) => root.symlink(&step.path, target),
-        FileOperation::Place(None, file) => stage(root, staging, &step.path, file)?.place(root, &step.path),
-        FileOperation::Place(Some(expected), file) => {
-            stage(root, staging, &step.path, file)?.swap(root, &step.path, expected)
+        FileOperation::Place(expected, file) => {
+            stage(root, staging, &step.path, file)?.put(root, &step.path, expected.as_ref())
         }
         FileOperation::Take(expected) => {
             let taken = staging.remove(root, &step.path, expected)?;
@@ -198,9 +197,8 @@ pub fn write_env(worktree: &OpenWorktree, staging: &Staging, operation: &EnvOper
     let done = match operation {
         EnvOperation::Nothing => true,
         EnvOperation::Delete(expected) => staging.remove(root, &path, expected)?,
-        EnvOperation::Write(bytes, None) => staging.file(root, &path, bytes, Some(fs::PRIVATE))?.place(root, &path)?,
-        EnvOperation::Write(bytes, Some(expected)) => {
-            staging.file(root, &path, bytes, Some(fs::PRIVATE))?.swap(root, &path, expected)?
+        EnvOperation::Write(bytes, expected) => {
+            staging.file(root, &path, bytes, Some(fs::PRIVATE))?.put(root, &path, expected.as_ref())?
         }
     };
     if done {

@@ -24,18 +24,12 @@ pub fn write_sweatfile(repo: &Repo, dir: &Path, before: Option<&[u8]>, text: &st
     let below = real.as_deref().and_then(|real| real.strip_prefix(dir.canonicalize().ok()?).ok());
     let file = RelPath::parse_os(below.unwrap_or(Path::new(FILE)).as_os_str()).map_err(|e| Failure::failed(e.0))?;
     let staging = Staging::open(&layout::staging(repo), &root)?;
-    let done = match before {
-        None => staging.file(&root, &file, text.as_bytes(), None)?.place(&root, &file)?,
-        Some(before) => {
-            let mode = match root.look(&file)? {
-                Found::File(mode) => Some(mode),
-                _ => None,
-            };
-            let expected = Content::File(Digest::of(before));
-            staging.file(&root, &file, text.as_bytes(), mode)?.swap(&root, &file, &expected)?
-        }
+    let mode = match root.look(&file)? {
+        Found::File(mode) => Some(mode),
+        _ => None,
     };
-    if done {
+    let expected = before.map(|before| Content::File(Digest::of(before)));
+    if staging.file(&root, &file, text.as_bytes(), mode)?.put(&root, &file, expected.as_ref())? {
         return Ok(());
     }
     let path = root.join(&file);
