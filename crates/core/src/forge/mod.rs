@@ -213,9 +213,8 @@ impl Forge {
     /// What its program answers. It runs where no repository is, so that no file of one is obeyed.
     fn ask(&self, args: &[&str], input: &str) -> Result<String> {
         let cmd = Cmd::new(&self.program, &self.env).dir(Path::new("/")).args(args.iter().copied());
-        let cmd = [("GH_PROMPT_DISABLED", "1"), ("NO_PROMPT", "1"), ("NO_COLOR", "1"), ("GH_NO_UPDATE_NOTIFIER", "1")]
-            .into_iter()
-            .fold(cmd, |cmd, (name, value)| cmd.var(name, value));
+        let quiet = ["GH_PROMPT_DISABLED", "NO_PROMPT", "NO_COLOR", "GH_NO_UPDATE_NOTIFIER"];
+        let cmd = cmd.vars(quiet.map(|name| (name, "1")));
         let name = self.kind.program();
         let failed = |why: &str| {
             FORGE

@@ -198,6 +198,11 @@ impl Cmd {
         self
     }
 
+    /// Sets variables.
+    pub fn vars<N: Into<OsString>, V: Into<OsString>>(self, vars: impl IntoIterator<Item = (N, V)>) -> Cmd {
+        vars.into_iter().fold(self, |cmd, (name, value)| cmd.var(name, value))
+    }
+
     /// Removes variables.
     pub fn without_vars(mut self, names: &[&str]) -> Cmd {
         for name in names {

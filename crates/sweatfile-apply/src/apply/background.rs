@@ -107,11 +107,7 @@ fn run_logged(worktree: &OpenWorktree, task: &Task, log: (File, File)) -> Result
     let errors = log.0.try_clone().map_err(|e| Failure::failed("cannot open a log").because(e))?;
     let mut own = errors.try_clone().map_err(|e| Failure::failed("cannot open a log").because(e))?;
     let cmd = proc::shell(&worktree.env, &task.command)?.dir(&worktree.path).without_vars(&[TASK]);
-    let mut cmd = cmd.error_file(errors);
-    for (key, value) in &task.env {
-        cmd = cmd.var(key, value);
-    }
-    let ended = cmd.into_file(log, task.timeout.unwrap_or(Duration::MAX), MOST)?;
+    let ended = cmd.error_file(errors).vars(&task.env).into_file(log, task.timeout.unwrap_or(Duration::MAX), MOST)?;
     if ended.is_none() {
         let _ = writeln!(
             own,

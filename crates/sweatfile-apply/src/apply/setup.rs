@@ -159,10 +159,7 @@ fn run_command(ui: &Ui, env: &Env, worktree: &OpenWorktree, plan: &SetupPlan, in
 }
 
 /// A command with what set-up commands see.
-fn in_worktree(worktree: &OpenWorktree, plan: &SetupPlan, mut cmd: Cmd) -> Cmd {
-    cmd = cmd.dir(&worktree.path).without_vars(LOCAL_VARS);
-    for (key, value) in &plan.env {
-        cmd = cmd.var(key, value);
-    }
+fn in_worktree(worktree: &OpenWorktree, plan: &SetupPlan, cmd: Cmd) -> Cmd {
+    let cmd = cmd.dir(&worktree.path).without_vars(LOCAL_VARS).vars(&plan.env);
     cmd.var(WORKTREE, &worktree.path).var(REPO_ROOT, &worktree.repo.home.checkout)
 }

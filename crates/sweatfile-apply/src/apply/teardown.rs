@@ -333,11 +333,8 @@ fn run_step(
     (command, dir): (&str, &Path),
 ) -> Result<Option<String>> {
     // Else a command in an empty directory finds what is around it, or what the caller works on.
-    let mut cmd = proc::shell(env, command)?.dir(dir).without_vars(LOCAL_VARS).without_vars(&COMPOSE).within(LIMIT);
-    cmd = cmd.var("GIT_CEILING_DIRECTORIES", dir.parent().unwrap_or(dir));
-    for (key, value) in &record.env {
-        cmd = cmd.var(key, value);
-    }
+    let cmd = proc::shell(env, command)?.dir(dir).without_vars(LOCAL_VARS).without_vars(&COMPOSE).within(LIMIT);
+    let cmd = cmd.var("GIT_CEILING_DIRECTORIES", dir.parent().unwrap_or(dir)).vars(&record.env);
     let cmd = cmd.var(WORKTREE, &record.path).var(REPO_ROOT, &worktree.repo.home.checkout);
     Ok(match cmd.capture() {
         Ok(ended) if ended.status.success() => None,

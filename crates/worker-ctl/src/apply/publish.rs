@@ -51,7 +51,7 @@ pub fn commit(ctx: &Context<'_>, worker: &Worker, plan: &Accept, tree: &str, mes
 /// Creates a commit with this tree on top of another one. `author` has a name, an address and a date.
 fn commit_tree(repo: &WorkRepo, (tree, parent): (&str, &str), author: &[String], message: &str) -> Result<String> {
     let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"].into_iter().zip(author);
-    let cmd = variables.fold(repo.git.cmd(&repo.top), |cmd, (name, value)| cmd.var(name, value));
+    let cmd = repo.git.cmd(&repo.top).vars(variables);
     // The message is in UTF-8, whatever the encoding of a person's commits is.
     let args = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, "-p", parent, "-F", "-"];
     answer("commit-tree", &cmd.args(args).input(message.into()).capture()?)

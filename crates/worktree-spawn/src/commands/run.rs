@@ -135,9 +135,8 @@ fn find_program(env: &Env, known: &KnownAgent, name: &OsStr) -> Option<PathBuf> 
 
 /// The agent's command, in its worktree and environment.
 fn command(env: &Env, program: &Path, args: &[OsString], known: &KnownAgent) -> Cmd {
-    let cmd =
-        Cmd::new(program, env).args(args).dir(&known.worktree.path).without_vars(LOCAL_VARS).without_vars(&OPTIONAL);
-    variables(known).into_iter().fold(cmd, |cmd, (name, value)| cmd.var(name, value))
+    let cmd = Cmd::new(program, env).args(args).dir(&known.worktree.path);
+    cmd.without_vars(LOCAL_VARS).without_vars(&OPTIONAL).vars(variables(known))
 }
 
 /// How long its set-up may take before.
