@@ -31,10 +31,14 @@ pub fn filtered(value: &str, filter: &str) -> Option<String> {
     })
 }
 
+/// What stands between braces in a text.
+pub fn insides(text: &str) -> impl Iterator<Item = &str> {
+    text.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(inside, _)| inside))
+}
+
 /// The first filter in a text that there is not, in words.
 pub fn unknown_filter(text: &str) -> Option<String> {
-    let insides = text.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(inside, _)| inside));
-    insides.filter_map(|inside| inside.split_once('|')).find_map(|(name, filter)| {
+    insides(text).filter_map(|inside| inside.split_once('|')).find_map(|(name, filter)| {
         let takes_none = port_name(name).is_some();
         let is_known = !takes_none && (!NAMES.contains(&name) || FILTERS.contains(&filter));
         let near = nearest(filter, &FILTERS).filter(|_| !takes_none);

@@ -36,13 +36,6 @@ impl PortTable {
         Ok(table)
     }
 
-    /// Gives the worktree of `repo` a port for each name, and takes those of worktrees that are gone away.
-    fn assign_in(&mut self, repo: &Repo, names: &BTreeSet<String>) -> Result<BTreeMap<String, u16>> {
-        self.keep_living(repo)?;
-        self.assign(&id(repo, &repo.git_dir), names, &is_bound)
-            .ok_or_else(|| Failure::failed("no port is free").hint("remove worktrees that are no longer needed"))
-    }
-
     fn keep_living(&mut self, repo: &Repo) -> Result<()> {
         let living: BTreeSet<String> = repo.all_git_dirs()?.iter().map(|dir| id(repo, dir)).collect();
         self.worktrees.retain(|worktree, _| living.contains(worktree));
@@ -126,7 +119,10 @@ pub fn assigned(repo: &Repo, names: &BTreeSet<String>, reserves: bool) -> Result
     let _lock = if reserves { Some(Lock::take(&layout::ports_lock(repo))?) } else { None };
     let mut table = PortTable::load(repo)?;
     let before = table.clone();
-    let ports = table.assign_in(repo, names)?;
+    table.keep_living(repo)?;
+    let ports = table
+        .assign(&id(repo, &repo.git_dir), names, &is_bound)
+        .ok_or_else(|| Failure::failed("no port is free").hint("remove worktrees that are no longer needed"))?;
     if reserves && table != before {
         table.save(repo)?;
     }

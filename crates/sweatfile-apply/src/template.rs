@@ -7,7 +7,7 @@ use std::path::Path;
 use shopfloor_core::text::shell_word;
 
 use crate::layer::MergedLayers;
-use crate::placeholder::{FILTERS, NAMES, filtered, port_name};
+use crate::placeholder::{FILTERS, NAMES, filtered, insides, port_name};
 use crate::sweatfile::Body;
 
 /// The values of the placeholders in one worktree.
@@ -74,8 +74,7 @@ pub fn names(text: &str, name: &str) -> bool {
 }
 
 fn port_names(text: &str) -> BTreeSet<String> {
-    let insides = text.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(inside, _)| inside));
-    insides.filter_map(port_name).map(str::to_owned).collect()
+    insides(text).filter_map(port_name).map(str::to_owned).collect()
 }
 
 /// The texts in which placeholders are filled in.
@@ -97,11 +96,7 @@ fn commands(merged: &MergedLayers) -> impl Iterator<Item = &str> {
 /// What is filled in for the placeholders of variables and commands, but for what all worktrees of a repository share.
 pub fn filled(merged: &MergedLayers, values: &Placeholders) -> BTreeSet<String> {
     let env = merged.env.values().filter(|v| v.template).map(|v| v.text.as_str());
-    let insides = |text: &str| -> Vec<String> {
-        let parts = text.split('{').skip(1).filter_map(|part| part.split_once('}'));
-        parts.map(|(inside, _)| inside.to_owned()).collect()
-    };
-    let is_own = |inside: &String| inside.starts_with("worktree") || inside.starts_with("branch");
+    let is_own = |inside: &&str| inside.starts_with("worktree") || inside.starts_with("branch");
     let own = env.chain(commands(merged)).flat_map(insides).filter(is_own);
     own.map(|inside| expand(&format!("{{{inside}}}"), values)).collect()
 }

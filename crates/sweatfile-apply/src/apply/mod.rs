@@ -7,7 +7,7 @@ mod steps;
 pub mod teardown;
 mod write_sweatfile;
 
-pub use self::remove::{RemovedItems, remove};
+pub use self::remove::{RemovedItems, release_excludes, remove};
 pub use self::setup::setup;
 pub use self::steps::{place, placing_failure, write_env_file};
 pub use self::write_sweatfile::{promote, remove_sweatfile, write_sweatfile};

@@ -1,10 +1,12 @@
 //! Takes back what apply placed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde::Serialize;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Staging;
+use shopfloor_core::git::Repo;
 
 use super::steps::{open_staging, write_env};
 use super::teardown::TornDown;
@@ -53,7 +55,10 @@ pub fn remove(worktree: &OpenWorktree, plan: &RemovePlan, record: &Record) -> Re
         }
     }
     if done.failed.is_empty() {
-        remove_excludes(worktree, plan, &mut done);
+        match release_excludes(&worktree.repo, &plan.excludes, Some(&worktree.repo.git_dir)) {
+            Ok(deleted) => done.excludes = deleted,
+            Err(failure) => done.failed.push(format!("info/exclude: {failure}")),
+        }
     }
     if done.failed.is_empty() {
         rest.excludes.retain(|pattern| !plan.excludes.contains(pattern));
@@ -98,15 +103,15 @@ fn remove_files(
     }
 }
 
-fn remove_excludes(worktree: &OpenWorktree, plan: &RemovePlan, done: &mut RemovedItems) {
-    let rewritten = worktree.repo.rewrite_exclude(|text| {
-        // The records are read again under the lock: another worktree may have come to rely on a line.
-        let (used, _) = applied::excludes_used(&worktree.repo, Some(&worktree.repo.git_dir))?;
-        let (text, removed) = excludes::without(text, &plan.excludes.difference(&used).cloned().collect());
-        done.excludes = removed;
+/// Deletes exclude lines, unless a worktree relies on them, but for the one with this private git directory. Returns them.
+pub fn release_excludes(repo: &Repo, patterns: &BTreeSet<String>, but: Option<&Path>) -> Result<Vec<String>> {
+    let mut deleted = Vec::new();
+    repo.rewrite_exclude(|text| {
+        // The records are read under the lock: a worktree may have come to rely on a line.
+        let (used, _) = applied::excludes_used(repo, but)?;
+        let (text, removed) = excludes::without(text, &patterns.difference(&used).cloned().collect());
+        deleted = removed;
         Ok(text)
-    });
-    if let Err(failure) = rewritten {
-        done.failed.push(format!("info/exclude: {failure}"));
-    }
+    })?;
+    Ok(deleted)
 }

@@ -13,7 +13,7 @@ use shopfloor_core::ui::Ui;
 
 use super::apply::{self, ApplyOptions};
 use crate::applied::{self, Record};
-use crate::apply::teardown;
+use crate::apply::{release_excludes, teardown};
 use crate::excludes;
 use crate::flags::LayerFlags;
 use crate::layout::{self, TOOL};
@@ -48,7 +48,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
             let applied = apply::set_up(ui, &worktree, dirs, &options)?;
             applied.failure.or(applied.unapproved).map_or(Ok(()), Err)
         }
-        Repair::ReleaseExcludes(patterns) => release(&worktree.repo, patterns).map(drop),
+        Repair::ReleaseExcludes(patterns) => release_excludes(&worktree.repo, patterns, None).map(drop),
         Repair::InstallHook => doctor::install_hook(&worktree.git, &worktree.repo, TOOL),
     })
 }
@@ -113,18 +113,6 @@ pub fn unused_excludes(env: &Env, repo: &Repo) -> Result<BTreeSet<String>> {
         }
     }
     Ok(unused)
-}
-
-/// Deletes lines, unless a worktree has come to rely on them. Returns them.
-pub fn release(repo: &Repo, patterns: &BTreeSet<String>) -> Result<Vec<String>> {
-    let mut deleted = Vec::new();
-    repo.rewrite_exclude(|text| {
-        let (used, _) = applied::excludes_used(repo, None)?;
-        let (text, removed) = excludes::without(text, &patterns.difference(&used).cloned().collect());
-        deleted = removed;
-        Ok(text)
-    })?;
-    Ok(deleted)
 }
 
 fn unreadable(check: &'static str, failure: &Failure) -> Finding<Repair> {

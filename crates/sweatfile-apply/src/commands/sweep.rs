@@ -10,6 +10,7 @@ use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
+use crate::apply::release_excludes;
 use crate::apply::teardown::{self, TornDown};
 use crate::commands::doctor;
 use crate::excludes;
@@ -44,7 +45,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let unused = doctor::unused_excludes(env, &worktree.repo)?;
         excludes = match ui.is_dry() {
             true => excludes::without(&worktree.repo.read_exclude()?, &unused).1,
-            false => doctor::release(&worktree.repo, &unused)?,
+            false => release_excludes(&worktree.repo, &unused, None)?,
         };
         finish_removals(ui, &worktree)
     };

@@ -64,10 +64,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
         let reserved = rel.to_string().starts_with(env_file::FILE);
         let taken =
             merged.files.keys().any(|entry| entry == &rel || entry.is_parent_of(&rel) || rel.is_parent_of(entry));
-        if reserved || taken {
-            continue;
-        }
-        if worktree.root.look(&rel)? != Found::Missing {
+        if reserved || taken || worktree.root.look(&rel)? != Found::Missing {
             continue;
         }
         if let Some(dir) = environment(checkout, path) {
