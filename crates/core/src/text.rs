@@ -38,6 +38,11 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, k)| k)
 }
 
+/// The question after a name that is not known, as the end of a message; empty if no known one is near.
+pub fn did_you_mean(name: &str, known: &[&str]) -> String {
+    nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
 /// Whether a text is like one of these patterns, which blanks separate. One `*` in a pattern stands for anything.
 pub fn is_like(text: &str, patterns: &str) -> bool {
     patterns.split_ascii_whitespace().any(|pattern| match pattern.split_once('*') {

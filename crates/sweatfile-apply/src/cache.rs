@@ -1,6 +1,6 @@
 //! A cache: a directory of the main checkout that a fresh worktree gets a copy of, sharing its blocks where that is possible.
 
-use shopfloor_core::text::nearest;
+use shopfloor_core::text::did_you_mean;
 use toml_edit::TableLike;
 
 /// One `[caches.PATH]`.
@@ -39,10 +39,7 @@ impl Cache {
                 ("link", Some("hard")) => cache.is_linked = true,
                 ("link", _) => return Err("`link` must be \"hard\"".into()),
                 ("max", None) => return Err(format!("`max` must be a string, not {}", item.type_name())),
-                _ => {
-                    let near = nearest(key, &KEYS).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                    return Err(format!("unknown key `{key}`{near}"));
-                }
+                _ => return Err(format!("unknown key `{key}`{}", did_you_mean(key, &KEYS))),
             }
         }
         Ok(cache)

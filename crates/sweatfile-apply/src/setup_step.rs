@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::nearest;
+use shopfloor_core::text::did_you_mean;
 use shopfloor_core::time::{DURATIONS, Unit, parse_duration};
 use toml::{Table, Value};
 use toml_edit::{Item, TableLike};
@@ -70,10 +70,7 @@ impl SetupStep {
                     let limit = limit.filter(|limit| !limit.is_zero());
                     step.timeout = Some(limit.ok_or_else(|| format!("`timeout` of a step: {DURATIONS}, more than 0"))?);
                 }
-                _ => {
-                    let near = nearest(key, &KEYS).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                    return Err(format!("unknown key `{key}` of a step{near}"));
-                }
+                _ => return Err(format!("unknown key `{key}` of a step{}", did_you_mean(key, &KEYS))),
             }
         }
         if step.run.trim().is_empty() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shopfloor_core::config::is_anothers_home;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::{Position, is_like, nearest};
+use shopfloor_core::text::{Position, did_you_mean, is_like};
 use toml_edit::{Document, Item, TableLike};
 
 use crate::cache::Cache;
@@ -140,8 +140,8 @@ impl Parser<'_> {
                 },
                 _ if NEWER.contains(&key) => newer.push((at, key)),
                 _ => {
-                    let near = nearest(key, &TOP).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-                    self.parsed.warnings.push(Remark { at, text: format!("unknown key `{key}` is ignored{near}") });
+                    let text = format!("unknown key `{key}` is ignored{}", did_you_mean(key, &TOP));
+                    self.parsed.warnings.push(Remark { at, text });
                 }
             }
         }
@@ -452,8 +452,7 @@ fn unknown_in_entry(key: &str, name: &str, item: &Item) -> String {
         let full = quoted(&format!("{key}.{}", leaf_path(name, item)));
         return format!("unknown key `{name}`; a key with a dot needs quotes: `[files.{full}]`");
     }
-    let near = nearest(name, &ENTRY).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-    format!("unknown key `{name}`{near}")
+    format!("unknown key `{name}`{}", did_you_mean(name, &ENTRY))
 }
 
 /// The keys that an unquoted dot split, down to the table that looks like an entry.

@@ -11,7 +11,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::sandbox::{Runners, SandboxSettings};
-use shopfloor_core::text::{Position, nearest};
+use shopfloor_core::text::{Position, did_you_mean, nearest};
 use shopfloor_core::time::Unit;
 use toml_edit::{Document, Item};
 
@@ -448,7 +448,7 @@ fn unknown_in_each(path: &Path, text: &str, tables: &Item, known: &str) -> Vec<S
 fn unknown(path: &Path, text: &str, (key, item): (&str, &Item), known: &str, noun: &str) -> Option<String> {
     let known: Vec<&str> = known.split_whitespace().collect();
     let line = Position::of(text, item.span().map_or(0, |span| span.start)).line;
-    let near = nearest(key, &known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let near = did_you_mean(key, &known);
     (!known.contains(&key)).then(|| format!("{}:{line}: unknown {noun} `{key}`{near}", path.display()))
 }
 

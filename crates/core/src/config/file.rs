@@ -6,7 +6,7 @@ use toml_edit::{Document, Item};
 
 use super::setting::{INSIDE_ELSEWHERE, OPEN_ELSEWHERE, Row, Setting, SettingSource, SettingType, Trust, Value};
 use crate::error::{Failure, Result};
-use crate::text::{Position, nearest};
+use crate::text::{Position, did_you_mean, nearest};
 
 /// The tools that have a table.
 const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
@@ -173,8 +173,7 @@ impl Reader<'_> {
                     continue;
                 }
                 let names: Vec<_> = settings.iter().map(|s| s.name).collect();
-                let near = nearest(key, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-                self.warn(item, format!("unknown setting `{key}`{near}"));
+                self.warn(item, format!("unknown setting `{key}`{}", did_you_mean(key, &names)));
                 continue;
             };
             if matches!(setting.kind, SettingType::Tables(_)) {
