@@ -118,7 +118,7 @@ pub fn set_up(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, options: &App
     let request = options.setup_request();
     let mut facts = facts::read(worktree, &merged, request)?;
     facts.record = plan::known_record(&merged, &facts);
-    facts::read_caches(worktree, &mut facts)?;
+    facts.caches = facts::read_caches(worktree, &facts.lacking, &mut facts.warnings)?;
     let plan = plan::plan(&counting, &merged, &facts, request);
     let mut report = plan.report(&worktree.path, &layers.layers, ReportFor::Apply);
     report.warnings.splice(0..0, layers.warnings());

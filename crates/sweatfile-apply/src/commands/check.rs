@@ -72,9 +72,7 @@ fn check(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     report.warnings.splice(0..0, layers.warnings());
     report.warnings.extend(facts::naming_main(&worktree, &facts.record));
     report.disk = (!args.no_disk && !facts.record.caches.is_empty()).then(|| fs::disk_use(&worktree.path));
-    for warning in &report.warnings {
-        ui.warn(warning);
-    }
+    report.warnings.iter().for_each(|warning| ui.warn(warning));
     for layer in layers.layers.iter().filter(|l| l.approval == ApprovalStatus::Required) {
         ui.note(format!("{} is not approved; run `sweatfile-apply approve`", layer.path.display()));
     }

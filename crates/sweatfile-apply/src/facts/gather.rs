@@ -73,12 +73,6 @@ pub struct Facts {
     pub warnings: Vec<String>,
 }
 
-/// Reads what is copied of the caches that the worktree lacks: all their names.
-pub fn read_caches(worktree: &OpenWorktree, facts: &mut Facts) -> Result<()> {
-    facts.caches = caches::read(worktree, &facts.lacking, &mut facts.warnings)?;
-    Ok(())
-}
-
 /// What is known of a step of set-up.
 #[derive(Clone, Debug, Default)]
 pub struct StepState {

@@ -12,9 +12,9 @@ mod step_inputs;
 mod unapproved_inputs;
 mod worktreeinclude;
 
-pub use self::caches::{CacheSource, naming_main};
+pub use self::caches::{CacheSource, naming_main, read as read_caches};
 pub use self::files::{CurrentEnvFile, read_env_file, source_path};
-pub use self::gather::{Facts, SetupRequest, read, read_caches};
+pub use self::gather::{Facts, SetupRequest, read};
 pub use self::layers::{Layers, LoadOptions, SETTINGS, load as load_layers, load_settings};
 pub use self::step_inputs::read as read_inputs;
 pub use self::unapproved_inputs::TrackedFile;
