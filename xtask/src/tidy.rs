@@ -73,7 +73,7 @@ fn file(name: &Path, text: &str) -> Vec<String> {
     let tool = name.starts_with("crates") && !in_core;
     // State files are written by the noun that owns their format; worktrees by apply alone.
     let may_write = name.components().any(|c| matches!(c.as_os_str().to_str(), Some("apply" | "apply.rs")));
-    for needle in ["Staging::open(", ".place(", ".swap(", ".put("] {
+    for needle in ["Staging::open(", ".place(", ".swap(", ".place_over("] {
         forbid(tool && !may_write, needle, "only the room `apply` writes into worktrees");
     }
     problems.extend(habits::imports_of_tests(name, text));

@@ -286,7 +286,7 @@ impl Staged {
 
     /// Places the file where nothing exists, or in place of exactly this content. Otherwise returns `false` and changes
     /// nothing.
-    pub fn put(self, root: &Root, target: &RelPath, expected: Option<&Content>) -> Result<bool> {
+    pub fn place_over(self, root: &Root, target: &RelPath, expected: Option<&Content>) -> Result<bool> {
         match expected {
             None => self.place(root, target),
             Some(expected) => self.swap(root, target, expected),

@@ -39,7 +39,7 @@ pub fn write_current(ledger: &Ledger, before: Option<&Current>, text: &str) -> R
     let staging = staging(ledger, std::slice::from_ref(&target))?;
     let staged = staging.file(&ledger.top, &target, text.as_bytes(), before.map(|read| read.mode))?;
     let expected = before.map(|read| Content::File(Digest::of(&read.bytes)));
-    staged.put(&ledger.top, &target, expected.as_ref())
+    staged.place_over(&ledger.top, &target, expected.as_ref())
 }
 
 /// Creates the file of an event under a free name, and returns its path below the ledger.

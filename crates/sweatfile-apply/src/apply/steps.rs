@@ -139,7 +139,7 @@ fn place_file(root: &Root, staging: &Staging, step: &FileStep, record: &mut Reco
         FileOperation::Forget => remove_empty_parents(root, &step.path, record).map(|()| true),
         FileOperation::Place(None, FileToPlace::Link(target)) => root.symlink(&step.path, target),
         FileOperation::Place(expected, file) => {
-            stage(root, staging, &step.path, file)?.put(root, &step.path, expected.as_ref())
+            stage(root, staging, &step.path, file)?.place_over(root, &step.path, expected.as_ref())
         }
         FileOperation::Take(expected) => {
             let taken = staging.remove(root, &step.path, expected)?;
@@ -198,7 +198,7 @@ pub fn write_env(worktree: &OpenWorktree, staging: &Staging, operation: &EnvOper
         EnvOperation::Nothing => true,
         EnvOperation::Delete(expected) => staging.remove(root, &path, expected)?,
         EnvOperation::Write(bytes, expected) => {
-            staging.file(root, &path, bytes, Some(fs::PRIVATE))?.put(root, &path, expected.as_ref())?
+            staging.file(root, &path, bytes, Some(fs::PRIVATE))?.place_over(root, &path, expected.as_ref())?
         }
     };
     if done {

@@ -29,7 +29,7 @@ pub fn write_sweatfile(repo: &Repo, dir: &Path, before: Option<&[u8]>, text: &st
         _ => None,
     };
     let expected = before.map(|before| Content::File(Digest::of(before)));
-    if staging.file(&root, &file, text.as_bytes(), mode)?.put(&root, &file, expected.as_ref())? {
+    if staging.file(&root, &file, text.as_bytes(), mode)?.place_over(&root, &file, expected.as_ref())? {
         return Ok(());
     }
     let path = root.join(&file);

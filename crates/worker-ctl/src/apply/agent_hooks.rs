@@ -122,7 +122,7 @@ fn place(ctx: &Context<'_>, worktree: &Path, project: &ProjectSettings, text: &s
         return Ok(());
     }
     let staged = staging.file(&root, &path, text.as_bytes(), Some(fs::PRIVATE))?;
-    if staged.put(&root, &path, old.as_ref())? { write(&placed, &new.to_string()) } else { Ok(()) }
+    if staged.place_over(&root, &path, old.as_ref())? { write(&placed, &new.to_string()) } else { Ok(()) }
 }
 
 fn rel(path: &str) -> Result<RelPath> {
