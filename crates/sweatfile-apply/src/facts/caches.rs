@@ -147,7 +147,7 @@ pub fn naming_main(worktree: &OpenWorktree, record: &Record) -> Vec<String> {
 
 /// Lists what a cache has, and returns how large its files are. What cannot be copied is named.
 fn list(path: &RelPath, source: &mut CacheSource, warnings: &mut Vec<String>) -> std::io::Result<u64> {
-    let (mut bytes, mut dirs) = (0, vec![PathBuf::new()]);
+    let (mut bytes, mut dirs, mut repositories) = (0, vec![PathBuf::new()], BTreeSet::new());
     while let Some(dir) = dirs.pop() {
         for entry in source.from.join(&dir).read_dir()? {
             let entry = entry?;
@@ -156,6 +156,9 @@ fn list(path: &RelPath, source: &mut CacheSource, warnings: &mut Vec<String>) ->
                 source.parts.links.push((below, whole.read_link()?));
             } else if meta.is_dir() && whole.join("pyvenv.cfg").exists() {
                 warnings.push(format!("{path}/{} is not copied: {ENVIRONMENT}", below.display()));
+            } else if meta.is_dir() && whole.join(".git").symlink_metadata().is_ok() {
+                // Another agent may work there, and git looks into none of them either.
+                repositories.insert(format!("{path}/{}", below.display()));
             } else if entry.file_name().eq_ignore_ascii_case(".git") || !meta.is_dir() && !meta.is_file() {
                 warnings.push(format!("{path}/{} is not copied", below.display()));
             } else if meta.is_dir() {
@@ -166,6 +169,10 @@ fn list(path: &RelPath, source: &mut CacheSource, warnings: &mut Vec<String>) ->
                 source.parts.files.push(below);
             }
         }
+    }
+    if !repositories.is_empty() {
+        let names = repositories.into_iter().collect::<Vec<_>>().join(", ");
+        warnings.push(format!("not copied, because they are worktrees or repositories of their own: {names}"));
     }
     Ok(bytes)
 }

@@ -33,7 +33,7 @@ fn a_cache_has_its_links_modes_and_times_and_stays_the_worktrees_own() {
     let out = wt.apply(&[]).exit(0);
     out.out_has("created target").out_has("created node_modules");
     out.err_has("node_modules/outside and 1 more links in node_modules are not copied");
-    out.err_has("node_modules/nested/.git is not copied").err_has("node_modules/pipe is not copied");
+    out.err_has("repositories of their own: node_modules/nested\n").err_has("node_modules/pipe is not copied");
     let app_file = wt.path.join("target/debug/app");
     assert_eq!(
         (mode(&app_file) & 0o777, app_file.metadata().unwrap().mtime()),
@@ -151,6 +151,27 @@ fn a_directory_that_worktreeinclude_names_is_copied_as_a_cache() {
     assert!(std::fs::read_to_string(record.trim_end()).unwrap().len() < 2000);
     wt.apply(&["remove"]).exit(0).out_has("removed node_modules");
     assert!(!wt.has("node_modules"));
+}
+
+#[test]
+fn worktrees_and_repositories_in_a_copied_directory_are_left_out_and_named_once() {
+    let w = World::new();
+    let app = caching(&w, "");
+    app.write(".worktreeinclude", ".claude/\n");
+    app.sh("printf '.claude/\\n.worktreeinclude\\n' >> .git/info/exclude").exit(0);
+    app.write(".claude/settings.json", "{}");
+    app.write(".claude/clone/file", "x");
+    app.git(&["init", "-q", ".claude/clone"]);
+    let add = |name: &str| {
+        let below = format!(".claude/worktrees/{name}");
+        app.git(&["worktree", "add", "-q", &below]);
+        w.at(app.path.join(below))
+    };
+    add("one");
+    let two = add("two");
+    let out = two.apply(&[]).exit(0).any_out();
+    out.err_has("repositories of their own: .claude/clone, .claude/worktrees/one, .claude/worktrees/two\n");
+    assert!(two.has(".claude/settings.json") && !two.has(".claude/clone") && !two.has(".claude/worktrees/one"));
 }
 
 #[test]
