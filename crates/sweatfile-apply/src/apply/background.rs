@@ -118,8 +118,18 @@ fn run_logged(worktree: &OpenWorktree, task: &Task, log: (File, File)) -> Result
     Record::end_step(worktree, &task.key, ended.map_or(124, |(status, _)| status.code()))
 }
 
+/// Whether a step of the set-up of the worktree at this path runs, also if that is gone, and with it the step's lock.
+pub fn runs_for(env: &Env, path: &Path) -> bool {
+    let is_its = |pid: &i32| processes::variable(*pid, TASK).is_some() && is_of(path, *pid);
+    processes::list(env).keys().any(is_its)
+}
+
 fn is_own(worktree: &OpenWorktree, pid: i32) -> bool {
-    processes::variable(pid, WORKTREE).is_some_and(|value| value == worktree.path.as_os_str().as_encoded_bytes())
+    is_of(&worktree.path, pid)
+}
+
+fn is_of(path: &Path, pid: i32) -> bool {
+    processes::variable(pid, WORKTREE).is_some_and(|value| value == path.as_os_str().as_encoded_bytes())
 }
 
 /// Tells that a set-up holds its lock.

@@ -178,7 +178,8 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
         let path = &stored.record.path;
         let is_there =
             || (path.is_dir() || fs::is_there(path).is_err()).then(|| "its directory is still there".to_owned());
-        let is_set_up = Lock::is_held(&stored.setup_lock())?.then(|| "its set-up still runs".to_owned());
+        let runs = Lock::is_held(&stored.setup_lock())? || background::runs_for(&worktree.env, path);
+        let is_set_up = runs.then(|| "its set-up still runs".to_owned());
         let others = is_set_up.or_else(|| belongs_to_others(&stored.record, &living, true)).or_else(is_there);
         let place = teardowns.dir.join("in").join(stored.record.dir_id.replace('@', "-"));
         // By its name go programs such as docker compose.

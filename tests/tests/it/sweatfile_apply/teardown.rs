@@ -353,6 +353,22 @@ fn nothing_is_torn_down_while_its_set_up_runs() {
 }
 
 #[test]
+fn nothing_is_torn_down_while_a_step_of_its_set_up_runs_in_the_background() {
+    let w = World::new();
+    let step = "{ run = \"read x < ~/gate; touch ~/up\", background = true }";
+    w.area(&format!("setup = [{step}]\nteardown = [\"rm -f ~/up; touch ~/down\"]\n"));
+    let (app, home) = (w.app(), w.at(w.home("")));
+    app.run("mkfifo", &[w.home("gate").to_str().unwrap()]).exit(0);
+    put(&app, "wt");
+    app.git(&["worktree", "remove", "--force", "../wt"]);
+    app.apply(&["sweep"]).exit(1).out_has("its set-up still runs");
+    home.sh("echo > gate").exit(0);
+    wait_for(|| home.has("up"));
+    wait_for(|| app.apply(&["sweep"]).exits_with(0));
+    assert!(home.has("down") && !home.has("up"));
+}
+
+#[test]
 fn without_a_record_of_the_teardown_no_command_runs_or_counts_as_run() {
     let w = World::new();
     w.area("setup = [\"touch ran\"]\nteardown = [\"true\"]\n");
