@@ -80,8 +80,7 @@ pub fn require_listable(path: &Path) -> Result<()> {
     }
 }
 
-/// Lists a linked worktree as one of this repository, and drops the lines of worktrees that are gone; one on a disk that
-/// is away, which git still has on record or whose repository is away, too, may come back. Where the user's
+/// Lists a linked worktree as one of this repository, and drops the lines of worktrees that are gone. Where the user's
 /// state cannot be written, as in an agent's sandbox, nothing happens.
 pub fn note_worktree(env: &Env, worktree: &Path, common_dir: &Path) -> Result<()> {
     let (Ok(worktree), Ok(common)) = (worktree.canonicalize(), common_dir.canonicalize()) else { return Ok(()) };
@@ -90,10 +89,36 @@ pub fn note_worktree(env: &Env, worktree: &Path, common_dir: &Path) -> Result<()
         return Ok(());
     }
     let noted = list.update(|all| {
-        all.retain(|dir, common| fs::is_there(dir).unwrap_or(true) || may_come_back(dir, common));
+        all.retain(|dir, common| !is_gone(dir, common));
         all.insert(worktree, common);
     });
-    noted.or_else(|failure| if failure.is_write_refused() { Ok(()) } else { Err(failure) })
+    unless_refused(noted)
+}
+
+/// Drops the lines of worktrees that are gone, so that another repository can have their places. The same where nothing
+/// can be written.
+pub fn forget_gone(env: &Env) -> Result<()> {
+    let Some(list) = DirList::worktrees(env) else { return Ok(()) };
+    if !list.load()?.iter().any(|(dir, common)| is_gone(dir, common)) {
+        return Ok(());
+    }
+    unless_refused(list.update(|all| all.retain(|dir, common| !is_gone(dir, common))))
+}
+
+/// The common directory of the repository that has this worktree by the list; none if the worktree is gone.
+pub fn owner_of(env: &Env, worktree: &Path) -> Result<Option<PathBuf>> {
+    let Some(list) = DirList::worktrees(env) else { return Ok(None) };
+    Ok(list.load()?.remove(worktree).filter(|common| !is_gone(worktree, common)))
+}
+
+fn unless_refused(written: Result<()>) -> Result<()> {
+    written.or_else(|failure| if failure.is_write_refused() { Ok(()) } else { Err(failure) })
+}
+
+/// Whether nothing is at the path of a worktree, and its repository has no record of it either: one on a disk that is away,
+/// which git still has on record or whose repository is away, too, may come back.
+fn is_gone(worktree: &Path, common_dir: &Path) -> bool {
+    !fs::is_there(worktree).unwrap_or(true) && !may_come_back(worktree, common_dir)
 }
 
 /// Whether the repository of a worktree has one of this name on record, or its disk seems to be away: of its path there is

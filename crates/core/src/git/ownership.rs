@@ -9,7 +9,7 @@ use super::integrity::tampered;
 use super::{Git, Repo, common_dir_of, leads_back, private_dir, recorded_dir, recorded_path};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
-use crate::known_dirs::{self, DirList};
+use crate::known_dirs;
 use crate::path::real;
 use crate::text::shell_word;
 
@@ -19,21 +19,25 @@ pub fn refuse_led_elsewhere(env: &Env, top: &Path, git_dir: &Path, common_dir: &
     let (top, git_dir, common_dir) = (real(top), real(git_dir), real(common_dir));
     let is_linked = git_dir != common_dir;
     // One that we have worked in belongs to its repository from then on.
-    if let Some(list) = DirList::worktrees(env)
-        && let Some(own) = list.load()?.remove(&top)
-        && !(is_linked && own == common_dir)
-    {
-        let why = format!("{} is a worktree of {}, but leads elsewhere", top.display(), own.display());
-        let failure = match own.exists() {
-            true => tampered(why),
-            false => tampered(why).hint(
-                "if you moved that repository: `worktree-spawn repair` in its main checkout reconnects its worktrees",
-            ),
+    if let Some(own) = known_dirs::owner_of(env, &top)?.filter(|own| !is_linked || *own != common_dir) {
+        let is_gone = !own.exists();
+        let now = match recorded_dir(&own, &top)? {
+            Some(_) => "",
+            None if is_gone => ", which is gone",
+            // An agent can take away a record, too.
+            None => ", which has no record of it now",
         };
+        let (place, from) = (top.display(), own.display());
+        let mut failure = tampered(format!("{place} is listed as a worktree of {from}{now}, but leads elsewhere"));
+        if is_gone {
+            failure = failure.hint(
+                "if you moved that repository: `worktree-spawn repair` in its main checkout reconnects its worktrees",
+            );
+        }
         return Err(failure.hint(format!(
-            "look at {}; if you put another repository there yourself, take its line out of {}",
+            "look at {}; if you put another repository there yourself: `worktree-spawn trust {}`",
             shell_word(&top.join(".git")),
-            shell_word(list.path())
+            shell_word(&top)
         )));
     }
     for above in top.ancestors().skip(1).filter(|dir| private_dir(dir).is_some()) {

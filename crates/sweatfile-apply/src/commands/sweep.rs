@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
+use shopfloor_core::known_dirs;
 use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -45,7 +46,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let unused = doctor::unused_excludes(env, &worktree.repo)?;
         excludes = match ui.is_dry() {
             true => excludes::without(&worktree.repo.read_exclude()?, &unused).1,
-            false => release_excludes(&worktree.repo, &unused, None)?,
+            false => {
+                known_dirs::forget_gone(env)?;
+                release_excludes(&worktree.repo, &unused, None)?
+            }
         };
         finish_removals(ui, &worktree)
     };

@@ -3,6 +3,7 @@
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::Git;
+use shopfloor_core::known_dirs::forget_gone;
 
 use super::lock_and_excludes::lock;
 use super::remove;
@@ -22,7 +23,8 @@ pub fn finish_removals(env: &Env, place: &Place) -> Result<Vec<String>> {
 }
 
 /// Finishes killed removals and undoes killed spawns, and says what became of each. A failure does not stop the others
-/// from being recovered. The caller holds the repository's lock.
+/// from being recovered. Places of worktrees that are gone can be another repository's from then on. The caller holds
+/// the repository's lock.
 pub fn recover(place: &Place, git: &Git, lost: LostWorktrees) -> Result<Vec<String>> {
     let mut notes = remove::recover(place, git)?;
     let (abandoned, unreadable) = journal::abandoned::<SpawnJournal>(&place.shared())?;
@@ -35,5 +37,6 @@ pub fn recover(place: &Place, git: &Git, lost: LostWorktrees) -> Result<Vec<Stri
             Err(failure) => format!("cannot undo the spawn of {id}, which was killed: {failure}"),
         });
     }
+    forget_gone(&place.env)?;
     Ok(notes)
 }

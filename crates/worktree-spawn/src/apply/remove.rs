@@ -8,6 +8,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, WorktreeDir, recorded_path};
+use shopfloor_core::known_dirs::forget_gone;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::pre_remove::{self, How};
 use shopfloor_core::proc::processes::{self, Process};
@@ -286,6 +287,7 @@ fn finish(
     place.remove_state(&moves.record_aside)?;
     fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     release_excludes(place, &moves.path)?;
+    forget_gone(&place.env)?;
     open.close()
 }
 

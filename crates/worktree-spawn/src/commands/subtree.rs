@@ -250,7 +250,11 @@ fn decide(
     let is_new = |name: &&str| request.from.is_none() && branches.iter().all(|(local, _)| local != name);
     let remote = named.filter(is_new).map(|name| facts::remote_branch(git, place, name)).transpose()?;
     let base_sha = remote.flatten().unwrap_or_else(|| start.sha.clone());
-    plan(&SpawnFacts { caller, all: &all, base_sha, branches, occupied, now: place.env.now }, request)
+    let decision = plan(&SpawnFacts { caller, all: &all, base_sha, branches, occupied, now: place.env.now }, request)?;
+    if let SpawnDecision::Make(plan) = &decision {
+        facts::refuse_others_place(place, &plan.path)?;
+    }
+    Ok(decision)
 }
 
 fn preview(ui: &Ui, decision: SpawnDecision, caller: &KnownAgent) -> Spawned {

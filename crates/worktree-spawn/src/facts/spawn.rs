@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{Found, Root};
 use shopfloor_core::git::{Git, clean, run_git};
+use shopfloor_core::known_dirs::owner_of;
 use shopfloor_core::path::{self, RelPath};
+use shopfloor_core::text::shell_word;
 
 use crate::failure;
 use crate::repository_view::{Place, Worktree};
@@ -138,8 +140,7 @@ const GITS_OWN: [&str; 11] =
 pub fn refuse_git_dir(place: &Place, worktree: &Path, base: &Path) -> Result<()> {
     let whole = worktree.join(base);
     let below = whole.strip_prefix(worktree).unwrap_or(&whole);
-    let there = whole.ancestors().find(|dir| dir.exists()).unwrap_or(&whole);
-    let real = path::real(there).join(whole.strip_prefix(there).unwrap_or(&whole));
+    let real = real_as_far_as_there(&whole);
     let common = path::real(&place.common_dir);
     let in_common = real.strip_prefix(&common).ok().map(|inside| inside.iter().next().unwrap_or_default());
     let is_gits = in_common.is_some_and(|first| common.ends_with(".git") || GITS_OWN.iter().any(|own| first == *own));
@@ -148,6 +149,25 @@ pub fn refuse_git_dir(place: &Place, worktree: &Path, base: &Path) -> Result<()>
             .hint("name another place with `--base-dir`, or with `worktree_base` in a config.toml"));
     }
     Ok(())
+}
+
+/// The path without links, of which the end may not be there yet.
+fn real_as_far_as_there(whole: &Path) -> PathBuf {
+    let there = whole.ancestors().find(|dir| dir.exists()).unwrap_or(whole);
+    path::real(there).join(whole.strip_prefix(there).unwrap_or(whole))
+}
+
+/// Refuses a path at which another repository has a worktree that may come back, by the user's list: commands in the new
+/// one would be refused.
+pub fn refuse_others_place(place: &Place, worktree: &Path) -> Result<()> {
+    let at = real_as_far_as_there(worktree);
+    let own = path::real(&place.common_dir);
+    let Some(other) = owner_of(&place.env, &at)?.filter(|other| *other != own) else { return Ok(()) };
+    let message = format!("{} is the place of a worktree of {}", worktree.display(), other.display());
+    Err(failure::EXISTS.failure(message).hint(format!(
+        "choose another name, or another place with `--base-dir`; if that one is gone for good: `worktree-spawn trust {}`",
+        shell_word(&at)
+    )))
 }
 
 /// Refuses a base inside a worktree that leads through a link, because a checked-in link could lead anywhere.

@@ -47,8 +47,46 @@ fn a_known_worktree_that_leads_to_another_repository_is_refused() {
         at.spawn(&["list"]).exit(0).any_out();
     }
     // A person who put a repository there says so once.
-    spawned.sh("rm .git && git init -q . && rm ~/.local/state/shopfloor/worktrees").exit(0);
+    spawned.sh("rm .git && git init -q .").exit(0);
+    refused(&spawned, "worktree-spawn trust");
+    app.spawn(&["trust", spawned.path.to_str().unwrap(), "--yes"]).exit(0).any_out().any_err();
     spawned.spawn(&["list"]).exit(0).any_out();
+}
+
+#[test]
+fn the_place_of_a_worktree_that_is_gone_can_be_another_repositorys() {
+    let w = World::new();
+    let (app, other) = (spawn::app(&w), w.repo("eng/repos/other"));
+    app.approved("[env]\nX = \"1\"\n");
+    let tree = app.worktree("tree");
+    tree.apply(&[]).succeeds();
+    let path = tree.path.to_str().unwrap();
+    let trust = format!("worktree-spawn trust {path}");
+    // One that is on record keeps its place.
+    app.sh("rm -rf ../tree").exit(0);
+    let spawned = other.spawn(&["subtree", "tree", "--base-dir", ".."]).exit(1);
+    spawned.err_has("is the place of a worktree of").err_has(&trust);
+    other.git(&["worktree", "add", "-q", path]);
+    refused(&tree, "is listed as a worktree of");
+    other.git(&["worktree", "remove", path]);
+    app.git(&["worktree", "prune"]);
+    // An agent, too, can take away a record, and make another repository there.
+    other.git(&["worktree", "add", "-q", path]);
+    refused(&tree, "has no record of it now");
+    refused(&tree, &trust);
+    app.spawn(&["trust", path]).exit(3).err_has("and leads to ");
+    refused(&tree, &trust);
+    app.spawn(&["trust", path, "--yes"]).exit(0).any_err().out_has("released");
+    tree.spawn(&["list"]).exit(0).any_out();
+    // A command of ours in the first repository sees that both are gone.
+    for (name, tool, args) in [("a", "worktree-spawn", "gc"), ("b", "sweatfile-apply", "sweep")] {
+        let gone = app.worktree(name);
+        gone.apply(&[]).succeeds();
+        app.git(&["worktree", "remove", "--force", gone.path.to_str().unwrap()]);
+        app.run(tool, &[args]).exit(0).any_out().any_err();
+        other.git(&["worktree", "add", "-q", gone.path.to_str().unwrap()]);
+        gone.spawn(&["list"]).exit(0).any_out();
+    }
 }
 
 #[test]
