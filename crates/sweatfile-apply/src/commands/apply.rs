@@ -107,7 +107,8 @@ pub fn set_up(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, options: &App
     // nothing.
     let load_options = LoadOptions { trust_repository: options.yes, ..LoadOptions::default() };
     let load_layers = || facts::load_layers(&worktree.env, &worktree.repo, dirs, load_options);
-    load_layers()?.counting()?;
+    let (_, merged) = load_layers()?.counting()?;
+    facts::require_names(worktree, &merged)?;
     let lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
     let layers = load_layers()?;
     let (counting, merged) = layers.counting()?;

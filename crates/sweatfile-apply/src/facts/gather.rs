@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::Value;
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Found, Staging};
 use shopfloor_core::path::RelPath;
 
@@ -19,6 +19,7 @@ use crate::env_file;
 use crate::excludes;
 use crate::layer::MergedLayers;
 use crate::layout;
+use crate::placeholder::NAMES;
 use crate::ports;
 use crate::setup_step::SetupStep;
 use crate::sweatfile::Body;
@@ -161,6 +162,19 @@ fn read_placeholders(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<P
         default_branch: default,
         repo: name.strip_suffix(".git").unwrap_or(&name).to_owned(),
         ports: ports::assigned(&worktree.repo, &template::port_names_used(merged), false)?,
+    })
+}
+
+/// Refuses a path or a branch that is not UTF-8 where a placeholder needs it: what is filled in would name another one.
+pub fn require_names(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<()> {
+    let values = read_placeholders(worktree, merged)?;
+    let is_used = |name: &str| template::templates(merged).any(|text| template::names(text, name));
+    let value = |name: &str| template::expand(&format!("{{{name}}}"), &values);
+    let is_odd = |name: &str| is_used(name) && value(name).contains(char::REPLACEMENT_CHARACTER);
+    NAMES.into_iter().find(|&name| is_odd(name)).map_or(Ok(()), |name| {
+        let what = format!("`{{{name}}}` cannot be filled in: {} is not UTF-8; nothing was changed", value(name));
+        let hint = "rename it (`git worktree move`, `git branch -m`), or take the placeholder out of the sweatfile";
+        Err(Failure::malformed(what).hint(hint))
     })
 }
 

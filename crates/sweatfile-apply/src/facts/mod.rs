@@ -14,7 +14,7 @@ mod worktreeinclude;
 
 pub use self::caches::{CacheSource, naming_main, read as read_caches};
 pub use self::files::{CurrentEnvFile, read_env_file, source_path};
-pub use self::gather::{Facts, SetupRequest, read};
+pub use self::gather::{Facts, SetupRequest, read, require_names};
 pub use self::layers::{Layers, LoadOptions, SETTINGS, load as load_layers, load_settings};
 pub use self::step_inputs::read as read_inputs;
 pub use self::unapproved_inputs::TrackedFile;

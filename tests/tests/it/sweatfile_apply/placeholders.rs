@@ -85,6 +85,33 @@ fn in_a_command_a_value_is_one_word_of_the_shell() {
 }
 
 #[test]
+fn a_path_or_a_branch_that_is_not_utf_8_changes_nothing_where_a_placeholder_needs_it() {
+    use std::os::unix::ffi::OsStringExt;
+    let w = World::new();
+    let app = w.app();
+    app.sh(
+        "git worktree add -q -b plain \"$(printf '../w\\377')\"; git worktree add -q -b \"$(printf 'b\\377')\" ../wt",
+    )
+    .exit(0)
+    .any_err();
+    let odd = w.at(app.path.with_file_name(std::ffi::OsString::from_vec(b"w\xff".to_vec())));
+    let wt = w.at(app.path.with_file_name("wt"));
+    let sweatfile = |name: &str| {
+        w.area(&format!("template = true\nsetup = [\"touch made-{{{name}}}\"]\n[env]\nP = \"{{port}}\"\n"));
+    };
+    let before = app.snapshot();
+    for (at, name) in [(&odd, "worktree"), (&odd, "worktree|hash"), (&wt, "branch|db")] {
+        sweatfile(name);
+        let named = name.split('|').next().unwrap();
+        at.apply(&[]).exit(2).err_has(&format!("`{{{named}}}` cannot be filled in: ")).err_has("git worktree move");
+    }
+    app.assert_untouched_since(&before);
+    sweatfile("branch");
+    odd.apply(&[]).exit(0).any_out().any_err();
+    assert!(odd.has("made-plain"));
+}
+
+#[test]
 fn a_port_that_a_program_has_is_passed_over_once() {
     let w = World::new();
     let app = w.app();
