@@ -138,7 +138,7 @@ fn print(ui: &Ui, env: &Env, common: &Common, (mut desk, sites): (Desk, &[Env]),
     };
     for (at, site) in sites.iter().enumerate() {
         let name = desk.sites[at].name.clone();
-        desk.set_site(at, SiteView::new(name, desk_feed::commit(site), &overview::read(site)?));
+        desk.set_site(at, SiteView::new(name, desk_feed::commit(site), &overview::read(site)));
     }
     if let Some(page) = desk.wanted() {
         let content = desk_feed::content(&sites[page.site], &page);

@@ -42,12 +42,12 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let asked = if args.requests { overview::ask_forge(&env, false) } else { Ok(()) };
     // The table is there without the forge, too.
     let unasked = asked.err().map(|failure| [&[failure.to_string()], &failure.hints[..]].concat().join("; "));
-    let read = || -> Result<Overview> {
-        let overview = overview::read(&env)?;
-        Ok(Overview { problems: overview.problems.into_iter().chain(unasked.clone()).collect(), ..overview })
+    let read = || {
+        let overview = overview::read(&env);
+        Overview { problems: overview.problems.into_iter().chain(unasked.clone()).collect(), ..overview }
     };
     if !args.watch {
-        let overview = read()?;
+        let overview = read();
         overview.problems.iter().for_each(|problem| ui.warn(problem));
         if ui.is_json() {
             ui.json(&answer(&overview, &rows(&overview)));
@@ -63,21 +63,18 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     };
     let mut last = Vec::new();
     loop {
-        let overview = read()?;
+        let overview = read();
+        let problems = overview.problems.iter().map(|problem| format!("warning: {}", printable(problem)));
         let shown = match ui.is_json() {
             true => vec![ui.render(&answer(&overview, &rows(&overview)))],
             false if is_screen => {
                 let rows = rows(&overview).iter().filter(|row| row.is_on_board()).map(Row::on_board).collect();
                 let now = env.later().now;
-                let warning = |problem: &String| format!("warning: {}", printable(problem));
-                let problems = overview.problems.iter().map(|problem| board::cut(&warning(problem), screen().width));
+                let problems = problems.map(|problem| board::cut(&problem, screen().width));
                 let board = board::lines(rows, is_up(&overview), (now.as_second(), &local_clock(now)), screen());
                 board.into_iter().chain(problems).take(screen().height).collect()
             }
-            false => {
-                let problems = overview.problems.iter().map(|problem| format!("warning: {}", printable(problem)));
-                lines(ui, &overview, &here).into_iter().chain(problems).collect()
-            }
+            false => lines(ui, &overview, &here).into_iter().chain(problems).collect(),
         };
         if shown != last {
             if is_screen {

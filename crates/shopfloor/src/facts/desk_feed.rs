@@ -189,7 +189,7 @@ pub fn watch(site: usize, env: &Env, news: &Sender<News>) {
         let is_busy = told.workers.iter().any(is_at_work);
         let waited = if told.problems.is_empty() { MINUTE } else { SELDOM };
         let is_late = (is_busy || !told.problems.is_empty()) && asked.elapsed() >= waited;
-        let read = match () {
+        let mut now = match () {
             () if far_now != far => overview::read(env),
             () if near_now != near || up_now != is_up || is_late => overview::with_workers(env, told.clone()),
             () => {
@@ -202,7 +202,6 @@ pub fn watch(site: usize, env: &Env, news: &Sender<News>) {
         }
         // What was seen before it was asked about is what the answer is about.
         (near, far, is_up, asked) = (near_now, far_now, up_now, Instant::now());
-        let mut now = read.unwrap_or_else(|failure| Overview { problems: vec![failure.to_string()], ..told.clone() });
         if now.floor.is_none() && !now.problems.is_empty() {
             // What cannot be read now is as it was.
             (now.floor, now.workers) = (told.floor, told.workers);

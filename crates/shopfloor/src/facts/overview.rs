@@ -46,19 +46,19 @@ pub struct LedgerState {
 /// Where agents and workers are, and nothing else. Exit 4 without the tool that knows which worktrees there are.
 pub fn places(env: &Env) -> Result<Overview> {
     program(env, "worktree-spawn")?;
-    read_these(env, &[&["worktree-spawn", "list"], &["worker-ctl", "status"]])
+    Ok(read_these(env, &[&["worktree-spawn", "list"], &["worker-ctl", "status"]]))
 }
 
 /// The same, and how many commits each branch has that have not landed.
 pub fn counted_places(env: &Env) -> Result<Overview> {
     program(env, "worktree-spawn")?;
-    read_these(env, &[&["worktree-spawn", "list", "--stat"], &["worker-ctl", "status", "--stat"]])
+    Ok(read_these(env, &[&["worktree-spawn", "list", "--stat"], &["worker-ctl", "status", "--stat"]]))
 }
 
 /// What worker-ctl says of its workers now, in place of what it said before.
-pub fn with_workers(env: &Env, before: Overview) -> Result<Overview> {
-    let Overview { workers, floor, problems, .. } = read_these(env, &[&["worker-ctl", "status", "--stat"]])?;
-    Ok(Overview { workers, floor, problems, ..before })
+pub fn with_workers(env: &Env, before: Overview) -> Overview {
+    let Overview { workers, floor, problems, .. } = read_these(env, &[&["worker-ctl", "status", "--stat"]]);
+    Overview { workers, floor, problems, ..before }
 }
 
 /// Whether a worktree has neither a commit that has not landed nor a change.
@@ -84,7 +84,7 @@ pub fn ask_forge(env: &Env, is_fresh: bool) -> Result<()> {
 }
 
 /// Asks all tools at once.
-pub fn read(env: &Env) -> Result<Overview> {
+pub fn read(env: &Env) -> Overview {
     let questions: [&[&str]; 5] = [
         &["worktree-spawn", "list", "--status", "--stat"],
         &["worker-ctl", "status", "--stat"],
@@ -95,7 +95,7 @@ pub fn read(env: &Env) -> Result<Overview> {
     read_these(env, &questions)
 }
 
-fn read_these(env: &Env, questions: &[&[&str]]) -> Result<Overview> {
+fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
     let answers = map_parallel(questions, |words| ask(env, words));
     let (mut problems, mut records) = (Vec::new(), BTreeMap::new());
     for (words, answer) in questions.iter().zip(answers) {
@@ -126,5 +126,5 @@ fn read_these(env: &Env, questions: &[&[&str]]) -> Result<Overview> {
         event_count: record["event_count"].as_u64().unwrap_or(0),
     });
     let workers: Vec<Value> = workers.collect();
-    Ok(Overview { agents, workers, floor, overlay, sweatfiles, ledger, problems })
+    Overview { agents, workers, floor, overlay, sweatfiles, ledger, problems }
 }
