@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use shopfloor_core::args::Common;
 use shopfloor_core::env::{Env, FRONT};
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::proc::Status;
 use shopfloor_core::slug::slug;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
@@ -35,8 +36,12 @@ pub fn pass_on(ui: &Ui, env: &Env, common: &Common, tool: &str, words: Vec<Strin
     let words_shown = words.iter().map(|word| shell_word(word.as_ref())).collect::<Vec<_>>().join(" ");
     ui.detail(format!("{tool} {words_shown}"));
     let all = words_for(common, tool, words);
-    let status = command(&env, &all)?.var(FRONT, "1").foreground()?;
-    Ok(u8::try_from(status.code()).map_or(Exit::Failed, Exit::Command))
+    command(&env, &all)?.var(FRONT, "1").foreground().map(exit_of)
+}
+
+/// Our exit where a tool's is the answer.
+fn exit_of(status: Status) -> Exit {
+    u8::try_from(status.code()).map_or(Exit::Failed, Exit::Command)
 }
 
 /// The words of a tool's command, with the flags that all tools share.

@@ -17,9 +17,9 @@ use shopfloor_core::ui::Ui;
 
 use crate::commands::new_from_forge::prepare;
 use crate::commands::worker_commands::here;
-use crate::commands::{is_main_name, pass_on, words_for};
+use crate::commands::{exit_of, is_main_name, pass_on, words_for};
 use crate::facts::repository::{self, Repository};
-use crate::facts::run_tool::{Answer, ask, command, usual_agent};
+use crate::facts::run_tool::{Answer, answer_of, ask, command, set_by_person, usual_agent};
 use crate::plan::rows::named;
 
 /// Make a worktree for an agent, start the agent there, and give it its task
@@ -108,9 +108,7 @@ pub struct Args {
 
 /// The launcher for the terminal we are in; none if a person has configured one. Exit 2 if there is none.
 fn launcher(env: &Env) -> Result<Option<&'static str>> {
-    let settings = ask(env, &["worktree-spawn", "config"])?.records;
-    let own = settings.iter().find(|setting| setting["name"] == "launcher");
-    if own.is_some_and(|setting| setting["source"] != "default") {
+    if set_by_person(env, "launcher")?.is_some() {
         return Ok(None);
     }
     let known = [("TMUX", "tmux"), ("ZELLIJ", "zellij")];
@@ -286,7 +284,7 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
         let added = quietly(ui, &for_worktree(env, args), &words_for(common, "worker-ctl", add))?;
         if added.status.code() != 0 {
             ui.answer(added.text.as_bytes());
-            return Ok(exit_of(&added));
+            return Ok(exit_of(added.status));
         }
     }
     let Some(worker) = there()? else { return Err(Failure::failed("the worker is not there")) };
@@ -310,8 +308,7 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
 /// Where worktrees lie, unless a person has said so or nothing can be made there: beside the main checkout, whose own tools
 /// would take those inside of it for its files.
 fn base(env: &Env, repository: &Repository) -> Result<Option<String>> {
-    let settings = ask(env, &["worktree-spawn", "config"])?.records;
-    let is_set = settings.iter().any(|setting| setting["name"] == "worktree_base" && setting["source"] != "default");
+    let is_set = set_by_person(env, "worktree_base")?.is_some();
     let base = repository::worktree_base(&repository.main).filter(|_| !is_set);
     let can_make =
         |base: &PathBuf| base.parent().is_some_and(|dir| fs::can_write(if base.is_dir() { base } else { dir }));
@@ -359,7 +356,7 @@ fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (Optio
     let made = quietly(ui, &for_worktree(env, args), &words_for(common, "worktree-spawn", words))?;
     if made.status.code() != 0 {
         ui.answer(made.text.as_bytes());
-        return Ok(exit_of(&made));
+        return Ok(exit_of(made.status));
     }
     let answer = |record: &Value| record["path"].as_str().map(PathBuf::from);
     let path = made.records.iter().find_map(answer).unwrap_or_else(|| made.text.trim_end_matches('\n').into());
@@ -393,7 +390,7 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (Option<&str>, &Path)) -
     if worker_at(there, path)?.is_none() {
         let added = quietly(ui, there, &add)?;
         if added.status.code() != 0 {
-            return Ok(Some(exit_of(&added)));
+            return Ok(Some(exit_of(added.status)));
         }
     }
     let Some(worker) = worker_at(there, path)? else { return Err(Failure::failed("the worktree has no agent")) };
@@ -446,7 +443,7 @@ fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<Exit>> 
     for step in steps {
         let done = quietly(ui, env, &step)?;
         if done.status.code() != 0 {
-            return Ok(Some(exit_of(&done)));
+            return Ok(Some(exit_of(done.status)));
         }
     }
     Ok(None)
@@ -461,10 +458,6 @@ fn workers(env: &Env) -> Result<Vec<Value>> {
     let status = ask(env, &["worker-ctl", "status"])?;
     let lists = status.records.into_iter().filter_map(|record| record.get("workers")?.as_array().cloned());
     Ok(lists.flatten().collect())
-}
-
-fn exit_of(answer: &Answer) -> Exit {
-    Exit::Command(u8::try_from(answer.status.code()).unwrap_or(1))
 }
 
 /// The program that was named, or that a person's settings name for agents.
@@ -489,9 +482,7 @@ pub fn quietly(ui: &Ui, env: &Env, words: &[String]) -> Result<Answer> {
     if ui.is_quiet() && !words.iter().any(|word| word == "-q") {
         words.insert(1, "-q".to_owned());
     }
-    let output = command(env, &words)?.var(FRONT, "1").capture()?;
-    ui.pass_through(None, &output.stderr);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let records = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    Ok(Answer { status: output.status, records, error: None, text, said: String::new() })
+    let answer = answer_of(command(env, &words)?.var(FRONT, "1"))?;
+    ui.pass_through(None, answer.said.as_bytes());
+    Ok(answer)
 }

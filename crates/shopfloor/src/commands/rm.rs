@@ -15,7 +15,7 @@ use shopfloor_core::ui::Ui;
 use crate::commands::new::quietly;
 use crate::commands::shell_init::FUNCTION;
 use crate::commands::worker_commands::{here, require, worker};
-use crate::commands::{pass_on, show_would, words_for};
+use crate::commands::{exit_of, pass_on, show_would, words_for};
 use crate::facts::overview;
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::ask;
@@ -194,7 +194,7 @@ fn on_the_way(ui: &Ui, env: &Env, common: &Common, words: &[&str], worker: &str)
     if keeps || !done.status.success() {
         ui.answer(done.text.as_bytes());
     }
-    Ok(u8::try_from(done.status.code()).map_or(Exit::Failed, Exit::Command))
+    Ok(exit_of(done.status))
 }
 
 /// Refuses what would be lost, and a worktree that a person made: with an agent's its branch goes, too, and that one is theirs.

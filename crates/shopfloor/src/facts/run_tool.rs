@@ -79,7 +79,11 @@ pub fn answer_of(cmd: Cmd) -> Result<Answer> {
 
 /// The program that a person's settings name for agents.
 pub fn usual_agent(env: &Env) -> Result<Option<String>> {
+    Ok(set_by_person(env, "agent")?.and_then(|setting| setting["value"].as_str().map(str::to_owned)))
+}
+
+/// A setting of worktree-spawn, if a person has set it.
+pub fn set_by_person(env: &Env, name: &str) -> Result<Option<Value>> {
     let settings = ask(env, &["worktree-spawn", "config"])?.records;
-    let usual = settings.iter().find(|setting| setting["name"] == "agent" && setting["source"] != "default");
-    Ok(usual.and_then(|setting| setting["value"].as_str()).map(str::to_owned))
+    Ok(settings.into_iter().find(|setting| setting["name"] == name && setting["source"] != "default"))
 }
