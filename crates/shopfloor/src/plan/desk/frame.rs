@@ -12,7 +12,6 @@ use shopfloor_core::time::local_clock;
 use super::keys::KEYS;
 use super::list::{ListLine, lines, side, state, until, what};
 use super::{Desk, DiffRow, Draft, Mode, What, key};
-use crate::ansi::StyledLine;
 use crate::facts::desk_feed::{Content, PageKind, Review};
 use crate::plan::rows::Row;
 
@@ -294,16 +293,12 @@ impl Draw<'_> {
             Some(Content::Screen(lines, _)) => {
                 let most = lines.len().saturating_sub(height);
                 for (line, y) in lines.iter().skip(most - desk.at.min(most)).zip(from..to) {
-                    self.styled(line, y);
+                    let mut x = 0;
+                    for (text, style) in line {
+                        x = self.text(x, y, text, *style);
+                    }
                 }
             }
-        }
-    }
-
-    fn styled(&mut self, line: &StyledLine, y: u16) {
-        let mut x = 0;
-        for (text, style) in line {
-            x = self.text(x, y, text, *style);
         }
     }
 

@@ -28,6 +28,12 @@ impl ListLine<'_> {
             ListLine::Idle(site, _) => Some((*site, String::new())),
         }
     }
+
+    /// The agent in it.
+    pub fn row(&self) -> Option<&Row> {
+        let ListLine::Agent(_, row, _) = self else { return None };
+        Some(*row)
+    }
 }
 
 /// The lines: who needs a person, who has waited longest first, then each repository.
@@ -67,9 +73,7 @@ pub fn lines(desk: &Desk) -> Vec<ListLine<'_>> {
         }
         // Records can name each other as parents, and nobody is to be missing.
         for row in shown.iter().copied() {
-            let is_there =
-                all.iter().any(|line| matches!(line, ListLine::Agent(_, other, _) if std::ptr::eq(*other, row)));
-            if !is_there {
+            if !all.iter().filter_map(ListLine::row).any(|other| std::ptr::eq(other, row)) {
                 all.push(ListLine::Agent(site, row, 0));
             }
         }

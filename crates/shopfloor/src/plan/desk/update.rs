@@ -167,10 +167,7 @@ impl Desk {
 
     /// Who has waited longest for a person.
     fn oldest(&self) -> Option<(usize, String)> {
-        let needs = |line: &ListLine<'_>| match line {
-            ListLine::Agent(_, row, _) => matches!(row.standing(), Standing::Needs(_)),
-            _ => false,
-        };
+        let needs = |line: &ListLine<'_>| line.row().is_some_and(|row| matches!(row.standing(), Standing::Needs(_)));
         lines(self).into_iter().find(needs).and_then(|line| line.key())
     }
 
@@ -239,10 +236,7 @@ impl Desk {
             return;
         }
         self.shows_idle = !self.shows_idle;
-        let is_idle = |line: &ListLine<'_>| match line {
-            ListLine::Agent(_, row, _) => row.standing() == Standing::Idle,
-            _ => false,
-        };
+        let is_idle = |line: &ListLine<'_>| line.row().is_some_and(|row| row.standing() == Standing::Idle);
         let first = lines(self).into_iter().find(is_idle).and_then(|line| line.key());
         self.turn_to(first.or(self.selected.clone()));
     }
