@@ -21,14 +21,12 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step, prese
     let mut record = Record::load(&repository.repo.common_dir)?;
     record.add(step, present);
     record.save(&repository.repo.common_dir)?;
-    let mut done = Ok(true);
     for words in &step.commands {
-        done = run(ui, env, step.name, words, false);
-        if !matches!(done, Ok(true)) {
-            break;
+        if !run(ui, env, step.name, words, false)? {
+            return Ok(false);
         }
     }
-    done
+    Ok(true)
 }
 
 /// Says which command a dry run leaves out.

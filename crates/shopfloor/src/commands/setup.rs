@@ -144,16 +144,15 @@ fn require_lines(env: &Env, record: &Record) -> Result<()> {
 
 /// Says what is there.
 fn tell(ui: &Ui, found: &Surroundings) {
-    let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { printable(&names.join(", ")) };
-    let agents: Vec<String> = found.agents.iter().map(|name| (*name).to_owned()).collect();
+    let list = |names: String| if names.is_empty() { "none".to_owned() } else { printable(&names) };
     let yes = |is: bool| if is { "yes" } else { "no" };
-    ui.note(format!("agents on the PATH: {}; tmux: {}", list(&agents), yes(found.has_tmux)));
+    ui.note(format!("agents on the PATH: {}; tmux: {}", list(found.agents.join(", ")), yes(found.has_tmux)));
     let sandbox = found.sandbox.clone().map_or_else(
         || "agents can be contained: `shopfloor new NAME TASK --sandbox`".to_owned(),
         |why| format!("no sandbox for agents: {why}"),
     );
     ui.note(sandbox);
-    ui.note(format!("files that git ignores and agents need: {}", list(&found.local_files)));
+    ui.note(format!("files that git ignores and agents need: {}", list(found.local_files.join(", "))));
 }
 
 /// A step as a person decides about it.

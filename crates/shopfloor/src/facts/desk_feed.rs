@@ -24,7 +24,7 @@ use super::repository::checkout_of;
 use super::run_tool::{Answer, answer_of, command};
 use crate::ansi::{self, StyledLine};
 
-/// How often files are looked at, and directories.
+/// How often files are looked at, and directories and hosts.
 const LOOK: Duration = Duration::from_millis(100);
 const SELDOM: Duration = Duration::from_secs(2);
 
@@ -214,9 +214,6 @@ pub fn watch(site: usize, env: &Env, news: &Sender<News>) {
     }
 }
 
-/// How often hosts are asked.
-const HOSTS_POLL: Duration = Duration::from_secs(2);
-
 /// Whether its program works on a task.
 fn is_at_work(worker: &Value) -> bool {
     worker["task"] != "idle" && worker["task"] != "needs_review"
@@ -229,7 +226,7 @@ fn of_root(env: &Env, told: &Overview) -> Vec<(Stamp, usize)> {
     let now = env.later().now.as_second();
     // No file here tells what happens on a host.
     let has_hosts = told.workers.iter().any(|worker| worker["host"].is_string());
-    let hosts = has_hosts.then(|| (None, usize::try_from(now.unsigned_abs() / HOSTS_POLL.as_secs()).unwrap_or(0)));
+    let hosts = has_hosts.then(|| (None, usize::try_from(now.unsigned_abs() / SELDOM.as_secs()).unwrap_or(0)));
     let own = told.workers.iter().filter(|worker| worker["host"].is_null());
     let rests = own.filter(|worker| is_at_work(worker)).map(|worker| {
         let log = floor.root.join(format!("logs/{}.log", worker["name"].as_str().unwrap_or_default()));
@@ -283,7 +280,7 @@ pub fn read_pages(sites: &[Env], wanted: &Receiver<Option<Wanted>>, news: &Sende
         let is_live = |page: &Wanted| [PageKind::Terminal, PageKind::Log].contains(&page.kind);
         let is_live = current.as_ref().is_some_and(is_live);
         let is_far = current.as_ref().and_then(|page| page.worker.as_ref()).is_some_and(|worker| worker.contains(':'));
-        let pause = if is_far { HOSTS_POLL } else { LOOK };
+        let pause = if is_far { SELDOM } else { LOOK };
         let asked = match is_live {
             true => wanted.recv_timeout(pause),
             false => wanted.recv().map_err(|_| RecvTimeoutError::Disconnected),

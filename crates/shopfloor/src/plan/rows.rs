@@ -388,17 +388,12 @@ pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
     let unseen = unseen.map(|row| {
         printable(&format!("{}: it has commits, and nobody looks whether they are to be reviewed: {how}", row.name))
     });
+    let any = |is_so: fn(&Row) -> bool| rows.iter().any(is_so);
     let all = [
-        (rows.iter().any(|row| row.held > 0), "held: files that wait for your decision: `overlay-sync status`"),
-        (
-            rows.iter().any(|row| row.unsynced > 0),
-            "unsynced: files that are not the same everywhere: `overlay-sync sync`",
-        ),
-        (rows.iter().any(|row| row.drift > 0), "drifted: differs from its sweatfile: `sweatfile-apply check --all`"),
-        (
-            rows.iter().any(|row| row.pending > 0),
-            "EVENTS: reports of agents that nobody has read: `worktree-spawn wait`",
-        ),
+        (any(|row| row.held > 0), "held: files that wait for your decision: `overlay-sync status`"),
+        (any(|row| row.unsynced > 0), "unsynced: files that are not the same everywhere: `overlay-sync sync`"),
+        (any(|row| row.drift > 0), "drifted: differs from its sweatfile: `sweatfile-apply check --all`"),
+        (any(|row| row.pending > 0), "EVENTS: reports of agents that nobody has read: `worktree-spawn wait`"),
     ];
     let wrong = rows.iter().filter(|row| row.worker.is_none() && !row.told.text.is_empty());
     let wrong = wrong.map(|row| printable(&format!("{}: {}", row.shown_name(), row.told.text)));
