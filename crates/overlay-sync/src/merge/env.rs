@@ -50,15 +50,11 @@ pub fn canonical(bytes: &[u8]) -> Vec<u8> {
 pub fn is_plain(bytes: &[u8]) -> bool {
     let mut seen = BTreeSet::new();
     let once = lines::split(bytes).filter_map(variable).all(|name| seen.insert(name));
-    once && lines::split(bytes).all(|line| variable(line).is_none() || is_closed(line))
+    once && lines::split(bytes).all(|line| variable(line).is_none() || left_open(line).is_none())
 }
 
-/// Whether a value that begins with a quote ends in this line. Any other quote is an ordinary character.
-fn is_closed(line: &[u8]) -> bool {
-    left_open(line).is_none()
-}
-
-/// The quote with which the value of this line begins, if it does not end there.
+/// The quote with which the value of this line begins, if it does not end there. Any other quote is an ordinary
+/// character.
 fn left_open(line: &[u8]) -> Option<u8> {
     let value = line.iter().position(|b| *b == b'=').map_or(line, |at| &line[at + 1..]).trim_ascii_start();
     let (quote @ (b'"' | b'\''), rest) = value.split_first()? else { return None };

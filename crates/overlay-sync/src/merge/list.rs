@@ -169,7 +169,7 @@ fn are_entangled(base: &[String], [theirs, ours]: &[ListEdit<'_>; 2]) -> bool {
 
 /// The elements of a set that each side put in place of one of the base that neither has any more, where the other
 /// side put another. What a side put beyond that is an addition.
-pub fn disputed<'l>(base: &[String], overlay: &'l [String], workspace: &'l [String]) -> [HashSet<&'l String>; 2] {
+pub fn disputed<'l>([base, overlay, workspace]: &'l [Vec<String>; 3]) -> [HashSet<&'l String>; 2] {
     let edits = [overlay, workspace].map(|side| ListEdit::of(base, side));
     let [old, theirs, ours] = [base, overlay, workspace].map(HashSet::<&String>::from_iter);
     let new = |edit: &ListEdit<'l>, at: usize, other: &HashSet<&String>| -> Option<&'l String> {
@@ -188,12 +188,7 @@ pub fn disputed<'l>(base: &[String], overlay: &'l [String], workspace: &'l [Stri
 /// The elements of a list after two edits of it, each where a side put it; where both put some, the overlay's come
 /// first. Of a set, `left` is what the merge left; each of these occurs once. `None` if both sides of a sequence put
 /// different elements in one place.
-pub fn merged(
-    left: Option<&Members>,
-    base: &[String],
-    overlay: &[String],
-    workspace: &[String],
-) -> Option<Vec<String>> {
+pub fn merged(left: Option<&Members>, [base, overlay, workspace]: &[Vec<String>; 3]) -> Option<Vec<String>> {
     let edits = [overlay, workspace].map(|side| ListEdit::of(base, side));
     let all = [overlay, workspace].map(HashSet::<&String>::from_iter);
     let put = |[theirs, ours]: [Option<&&[String]>; 2]| match (theirs.copied(), ours.copied()) {

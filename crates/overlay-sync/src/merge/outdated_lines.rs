@@ -20,48 +20,41 @@ enum Came {
 }
 
 /// What arrivals did to lines: how each line of the base came, and how many of each line went.
-struct LineChanges<'l> {
-    came: Vec<Came>,
-    went: HashMap<&'l [u8], usize>,
-}
-
-impl<'l> LineChanges<'l> {
-    fn of(base: &[&'l [u8]], arrivals: &'l [Arrival]) -> LineChanges<'l> {
-        let mut changes = LineChanges { came: vec![Came::Not; base.len()], went: HashMap::new() };
-        for (before, after) in arrivals {
-            let (before, after): (Vec<_>, Vec<_>) = (lines::split(before).collect(), lines::split(after).collect());
-            let (known, left) = (lines::counted(before.iter().copied()), lines::counted(after.iter().copied()));
-            for line in known.keys() {
-                *changes.went.entry(line).or_default() += count(&known, line).saturating_sub(count(&left, line));
-            }
-            let mut came = vec![Came::Not; after.len()];
-            for op in capture_diff_slices(Algorithm::Myers, &before, &after).into_iter().filter(is_change) {
-                // Only new lines replace others, and only lines that are gone were replaced: the rest was moved.
-                // Of more lines than were replaced, nobody can tell which were added.
-                let gone = before[op.old_range()].iter().filter(|line| !left.contains_key(*line)).count();
-                let new = after[op.new_range()].iter().filter(|line| !known.contains_key(*line)).count();
-                for at in op.new_range() {
-                    came[at] = match count(&known, after[at]) {
-                        0 if new <= gone => Came::Instead,
-                        before if before < count(&left, after[at]) => Came::Added,
-                        _ => Came::Not,
-                    };
-                }
-            }
-            for op in capture_diff_slices(Algorithm::Myers, &after, base).into_iter().filter(|op| !is_change(op)) {
-                for (from, to) in op.old_range().zip(op.new_range()).filter(|(from, _)| came[*from] != Came::Not) {
-                    changes.came[to] = came[from];
-                }
-            }
-            // A line that is unlike any from before is known wherever it has been moved to.
-            let new = after.iter().zip(&came).filter(|(line, _)| !known.contains_key(*line));
-            let new: HashMap<&[u8], Came> = new.map(|(line, how)| (*line, *how)).collect();
-            for (line, how) in base.iter().zip(&mut changes.came) {
-                *how = new.get(line).copied().unwrap_or(*how);
+fn arrived<'l>(base: &[&'l [u8]], arrivals: &'l [Arrival]) -> (Vec<Came>, HashMap<&'l [u8], usize>) {
+    let (mut in_base, mut went) = (vec![Came::Not; base.len()], HashMap::new());
+    for (before, after) in arrivals {
+        let (before, after): (Vec<_>, Vec<_>) = (lines::split(before).collect(), lines::split(after).collect());
+        let (known, left) = (lines::counted(before.iter().copied()), lines::counted(after.iter().copied()));
+        for (line, count_before) in &known {
+            *went.entry(*line).or_default() += count_before.saturating_sub(count(&left, line));
+        }
+        let mut came = vec![Came::Not; after.len()];
+        for op in capture_diff_slices(Algorithm::Myers, &before, &after).into_iter().filter(is_change) {
+            // Only new lines replace others, and only lines that are gone were replaced: the rest was moved.
+            // Of more lines than were replaced, nobody can tell which were added.
+            let gone = before[op.old_range()].iter().filter(|line| !left.contains_key(*line)).count();
+            let new = after[op.new_range()].iter().filter(|line| !known.contains_key(*line)).count();
+            for at in op.new_range() {
+                came[at] = match count(&known, after[at]) {
+                    0 if new <= gone => Came::Instead,
+                    before if before < count(&left, after[at]) => Came::Added,
+                    _ => Came::Not,
+                };
             }
         }
-        changes
+        for op in capture_diff_slices(Algorithm::Myers, &after, base).into_iter().filter(|op| !is_change(op)) {
+            for (from, to) in op.old_range().zip(op.new_range()).filter(|(from, _)| came[*from] != Came::Not) {
+                in_base[to] = came[from];
+            }
+        }
+        // A line that is unlike any from before is known wherever it has been moved to.
+        let new = after.iter().zip(&came).filter(|(line, _)| !known.contains_key(*line));
+        let new: HashMap<&[u8], Came> = new.map(|(line, how)| (*line, *how)).collect();
+        for (line, how) in base.iter().zip(&mut in_base) {
+            *how = new.get(line).copied().unwrap_or(*how);
+        }
     }
+    (in_base, went)
 }
 
 fn count(counts: &HashMap<&[u8], usize>, line: &[u8]) -> usize {
@@ -93,7 +86,7 @@ pub fn freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival])
     let (was, now): (Vec<_>, Vec<_>) = (lines::split(&base_compared).collect(), lines::split(&here_compared).collect());
     let (was_spelled, now_spelled): (Vec<_>, Vec<_>) = (lines::split(base).collect(), lines::split(here).collect());
     let (in_base, in_here) = (lines::counted(was.iter().copied()), lines::counted(now.iter().copied()));
-    let LineChanges { came, went } = LineChanges::of(&was, &arrivals);
+    let (came, went) = arrived(&was, &arrivals);
     let ops = capture_diff_slices(Algorithm::Myers, &was, &now);
     let is_back =
         brought_back(&ops, &now, went, |line| count(&in_here, line) > count(&in_base, line) && !is_blank(line));

@@ -133,14 +133,14 @@ impl Merger {
             [0, 1, 2].map(|at| Members::from_iter(keys[at].iter().cloned().zip(lists[at].iter().cloned())));
         let mut left = self.members(path, Some(&Tree::Object(base)), &o, &x);
         if is_open {
-            let [theirs, ours] = list::disputed(&keys[0], &keys[1], &keys[2]);
+            let [theirs, ours] = list::disputed(&keys);
             if !theirs.is_empty() {
                 self.conflict(path, self.rule);
             }
             let lost = self.rule.pick(ours, theirs);
             left.retain(|key, _| !lost.contains(key));
         }
-        match list::merged(is_set.then_some(&left), &keys[0], &keys[1], &keys[2]) {
+        match list::merged(is_set.then_some(&left), &keys) {
             Some(order) => Tree::Array(
                 order.iter().filter_map(|key| left.get(key).or(o.get(key)).or(x.get(key)).cloned()).collect(),
             ),
