@@ -173,7 +173,7 @@ impl<G: Ground> SyncRun<'_, G> {
             todo.is_halted = true;
             if workspace.has_other_id() {
                 let (why, what_helps) = workspace.absence();
-                self.outcome.note_open(format!("{name} {why}; {what_helps}"));
+                add_once(&mut self.outcome.open, format!("{name} {why}; {what_helps}"));
             } else if workspace.far.is_none() {
                 // Other machines are asked now and then only.
                 self.outcome.notes.push(format!(

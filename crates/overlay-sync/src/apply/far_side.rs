@@ -9,7 +9,7 @@ use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
 
 use super::disk_storage::Disk;
-use super::outcome::SyncOutcome;
+use super::outcome::{SyncOutcome, add_once};
 use crate::facts::overlay::Overlay;
 use crate::far::{FarMachine, FarView, FarViews, LARGEST, Request, there};
 use crate::include_patterns::DeclaredFiles;
@@ -83,9 +83,9 @@ pub fn sync_far(overlay: &Overlay, only: Option<&[Digest]>, refilled: &[Digest])
     };
     for (workspace, open) in far.iter().zip(proc::map_parallel(&far, spread)) {
         let open = open.unwrap_or_else(|failure| vec![format!("{}: {failure}", workspace.root.display())]);
-        open.into_iter().for_each(|line| outcome.note_open(line));
+        open.into_iter().for_each(|line| add_once(&mut outcome.open, line));
     }
-    unreached.into_iter().for_each(|line| outcome.note_open(line));
+    unreached.into_iter().for_each(|line| add_once(&mut outcome.open, line));
     Ok(Some((outcome, is_all)))
 }
 

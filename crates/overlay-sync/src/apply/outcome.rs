@@ -88,11 +88,6 @@ impl SyncOutcome {
         }
     }
 
-    /// Notes something that is open, once.
-    pub fn note_open(&mut self, line: String) {
-        add_once(&mut self.open, line);
-    }
-
     /// Whether nothing was done, and there is nothing to say.
     pub fn is_silent(&self) -> bool {
         let lines = [&self.open, &self.warnings, &self.notes, &self.details];

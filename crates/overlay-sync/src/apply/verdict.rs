@@ -102,13 +102,10 @@ fn reject(
         return ground.save(workspace);
     }
     if Some(held.text) == held.overlay && held.here != held.overlay {
-        return Err(failure::OVERLAY_HELD.failure(format!("what is held is the overlay's text of {path}")).hint(
-            format!(
-                "fix {}, or run `overlay-sync accept {}`",
-                overlay.dir.join(path.as_path()).display(),
-                held.id(path)
-            ),
-        ));
+        let (file, id) = (overlay.dir.join(path.as_path()), held.id(path));
+        return Err(failure::OVERLAY_HELD
+            .failure(format!("what is held is the overlay's text of {path}"))
+            .hint(format!("fix {}, or run `overlay-sync accept {id}`", file.display())));
     }
     // Of a file that waits in part only that part is taken back: the rest was synced.
     let waits = file.decision.part.as_ref().map(|part| part.digest);

@@ -74,10 +74,7 @@ enum FileState {
 
 /// The state of a file that was replaced, here or in the overlay, while a program may have held it open.
 fn late_state(here: Option<LateState>, overlay: Option<LateState>) -> Option<(FileState, String)> {
-    let (late, side) = match (here, overlay) {
-        (Some(here), overlay) if overlay.is_none_or(|overlay| here >= overlay) => (here, ""),
-        (_, overlay) => (overlay?, "overlay's "),
-    };
+    let (late, side) = if here >= overlay { (here?, "") } else { (overlay?, "overlay's ") };
     let (state, doing, rest) = match late {
         LateState::Open => {
             (FileState::Clean, "a program holds the", " open; what it writes is synced once it closes the file")

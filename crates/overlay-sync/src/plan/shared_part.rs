@@ -178,8 +178,11 @@ fn has_accepted_part(file: &FileView<'_>) -> bool {
     !file.accepted.is_empty() && part().is_some_and(|part| file.accepted.contains(&part.digest))
 }
 
-/// The additions that wait for a person, and why.
-fn waiting(file: &FileView<'_>) -> Result<(Vec<EntryPath>, Option<WaitingPart>), String> {
+/// The additions that wait for a person, and why. The error says why all of the text waits.
+type Waiting = Result<(Vec<EntryPath>, Option<WaitingPart>), String>;
+
+/// What waits of a file.
+fn waiting(file: &FileView<'_>) -> Waiting {
     let none = Ok((Vec::new(), None));
     let Some(here) = file.here else { return none };
     let is_managed = file.overlay.is_some() || file.base.is_some() && !file.is_retired;
@@ -288,11 +291,7 @@ pub fn why_new(file: &FileView<'_>, here: &[u8]) -> Option<String> {
 }
 
 /// The changes of a text that parses which wait for a person.
-fn reviewed(
-    file: &FileView<'_>,
-    base: Option<&[u8]>,
-    here: &[u8],
-) -> Result<(Vec<EntryPath>, Option<WaitingPart>), String> {
+fn reviewed(file: &FileView<'_>, base: Option<&[u8]>, here: &[u8]) -> Waiting {
     let known: Vec<&[u8]> = base.into_iter().chain(file.overlay).collect();
     let [added, mut taken] = started(file, here, &known, base.is_some())?;
     if !taken.is_empty() {
