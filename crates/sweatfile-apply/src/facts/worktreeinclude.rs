@@ -64,7 +64,9 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
         let reserved = rel.to_string().starts_with(env_file::FILE);
         let taken =
             merged.files.keys().any(|entry| entry == &rel || entry.is_parent_of(&rel) || rel.is_parent_of(entry));
-        if reserved || taken || worktree.root.look(&rel)? != Found::Missing {
+        // What lies in a cache is for that to copy, or to leave out.
+        let is_cached = merged.caches.keys().any(|cache| cache.is_parent_of(&rel));
+        if reserved || taken || is_cached || worktree.root.look(&rel)? != Found::Missing {
             continue;
         }
         if let Some(dir) = environment(checkout, path) {

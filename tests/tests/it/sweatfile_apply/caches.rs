@@ -111,6 +111,8 @@ fn a_cache_that_is_too_large_or_an_environment_is_named_and_left_out() {
 fn hard_links_are_for_what_nothing_writes_and_never_where_git_tracks_files() {
     let w = World::new();
     let app = caching(&w, "[caches.target]\nlink = \"hard\"\nmax = \"1B\"\n[caches.src]\nlink = \"hard\"\n");
+    // A cache is copied as its own entry says, whatever else names it.
+    app.write(".worktreeinclude", "target/\n");
     app.git(&["branch", "without"]);
     app.commit("src/tracked", "x");
     app.write("target/a", "aa");
