@@ -151,9 +151,7 @@ pub fn word(value: &impl serde::Serialize) -> String {
 }
 
 /// The JSON object with the keys of two, one after the other.
-pub fn both(first: &impl serde::Serialize, second: &impl serde::Serialize) -> serde_json::Value {
-    let object = |part: serde_json::Result<serde_json::Value>| part.unwrap_or_default();
-    let (mut first, mut second) = (object(serde_json::to_value(first)), object(serde_json::to_value(second)));
+pub fn both(mut first: serde_json::Value, mut second: serde_json::Value) -> serde_json::Value {
     if let (Some(all), Some(more)) = (first.as_object_mut(), second.as_object_mut()) {
         all.append(more);
     }

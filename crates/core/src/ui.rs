@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, fstat};
 use rustix::io::ioctl_fionread;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::config::Config;
 use crate::env::Env;
@@ -224,12 +225,21 @@ impl Ui {
     /// One JSON document, or one record of JSON Lines: an object that gets `"v":1` as first key, and in a dry run
     /// `"dry_run":true` as last.
     pub fn json(&self, answer: &impl Serialize) {
-        self.line(self.render(answer));
+        self.document(serde_json::to_value(answer));
     }
 
     /// The same with the keys of two objects, one after the other.
     pub fn json_of_both(&self, first: &impl Serialize, second: &impl Serialize) {
-        self.json(&both(first, second));
+        let both = serde_json::to_value(first).and_then(|first| Ok(both(first, serde_json::to_value(second)?)));
+        self.document(both);
+    }
+
+    /// Prints a document. One that JSON has no form for, as a path that is not Unicode, counts as not written.
+    fn document(&self, answer: serde_json::Result<Value>) {
+        match answer {
+            Ok(answer) => self.line(self.render(answer)),
+            Err(e) => *self.broken() = Some(e.into()),
+        }
     }
 
     /// Records of JSON Lines, in few writes.
@@ -239,7 +249,8 @@ impl Ui {
             return;
         }
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let written = answers.into_iter().try_for_each(|answer| writeln!(out, "{}", self.render(&answer)));
+        let mut write = |answer: T| writeln!(out, "{}", self.render(serde_json::to_value(answer)?));
+        let written = answers.into_iter().try_for_each(&mut write);
         *broken = written.and_then(|()| out.flush()).err();
     }
 
@@ -253,16 +264,16 @@ impl Ui {
     }
 
     /// A record as [`Ui::json`] prints it.
-    pub fn render(&self, answer: &impl Serialize) -> String {
+    pub fn render(&self, answer: Value) -> String {
         let mut document = serde_json::Map::new();
         document.insert("v".into(), 1.into());
-        if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(answer) {
+        if let Value::Object(fields) = answer {
             document.extend(fields);
         }
         if self.options.dry_run {
             document.insert("dry_run".into(), true.into());
         }
-        printable_json(&serde_json::Value::Object(document).to_string())
+        printable_json(&Value::Object(document).to_string())
     }
 
     /// The answer of every tool's `config`: each setting with its value and source.
@@ -316,7 +327,7 @@ impl Ui {
     }
 
     /// The key `error` of an answer in JSON, in the words of who was called.
-    pub fn error_key(&self, failure: &Failure) -> serde_json::Value {
+    pub fn error_key(&self, failure: &Failure) -> Value {
         let error = serde_json::json!({ "error": failure.to_json() });
         let spoken = self.is_behind_front.then(|| in_front_words(&error.to_string()));
         spoken.and_then(|spoken| serde_json::from_str(&spoken).ok()).unwrap_or(error)
@@ -448,5 +459,28 @@ pub struct Spinner {
 impl Drop for Spinner {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_json_has_no_form_for_is_a_failure() {
+        let ways: [fn(&Ui, &Path); 3] = [
+            |ui, path| ui.json(&path),
+            |ui, path| ui.json_of_both(&Value::Null, &path),
+            |ui, path| ui.json_lines([path]),
+        ];
+        for write in ways {
+            let (options, broken) = (Options::default(), Mutex::new(None));
+            let ui = Ui { tool: "t", options, can_ask: false, on_terminal: false, is_behind_front: false, broken };
+            write(&ui, Path::new(OsStr::from_bytes(b"\xff")));
+            assert_eq!(ui.unwritten().map(|failure| failure.exit), Some(Exit::Failed));
+        }
     }
 }

@@ -66,7 +66,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let overview = read();
         let problems = overview.problems.iter().map(|problem| format!("warning: {}", printable(problem)));
         let shown = match ui.is_json() {
-            true => vec![ui.render(&answer(&overview, &rows(&overview)))],
+            true => vec![ui.render(answer(&overview, &rows(&overview)))],
             false if is_screen => {
                 let rows = rows(&overview).iter().filter(|row| row.is_on_board()).map(Row::on_board).collect();
                 let now = env.later().now;

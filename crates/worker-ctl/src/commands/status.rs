@@ -205,7 +205,7 @@ fn show_changes(ctx: &Context<'_>) -> Result<Exit> {
     loop {
         let seen = SeenState::read(ctx, &host_status::last(ctx))?;
         let shown = match ctx.ui.is_json() {
-            true => vec![ctx.ui.render(&answer(ctx, &seen, false)?)],
+            true => vec![ctx.ui.render(answer(ctx, &seen, false)?)],
             false if is_screen => board(ctx, &seen)?,
             false => table(ctx, &seen),
         };

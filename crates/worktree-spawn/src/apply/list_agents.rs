@@ -121,7 +121,7 @@ impl ListedAgent {
         let mut asked =
             json!({ "dirty": dirty, "stat": self.stat, "ahead": ahead, "behind": behind, "merged": self.merged });
         asked.as_object_mut().into_iter().for_each(|asked| asked.retain(|_, value| !value.is_null()));
-        both(&both(&both(&json!({ "v": 1 }), &self.known.keys()), &more), &asked)
+        both(both(both(json!({ "v": 1 }), self.known.keys()), more), asked)
     }
 }
 

@@ -103,7 +103,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
 fn print(ui: &Ui, removal: &AgentRemoval, outcome: &RemovalOutcome) {
     let known = &removal.condition.known;
     if ui.is_json() {
-        ui.json_of_both(&both(&known.keys(), &json!({ "removed": !ui.is_dry() })), outcome);
+        ui.json_of_both(&both(known.keys(), json!({ "removed": !ui.is_dry() })), outcome);
         return;
     }
     let id = printable(&known.agent.id);

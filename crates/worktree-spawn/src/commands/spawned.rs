@@ -101,7 +101,7 @@ impl Spawned {
             "warnings": self.warnings,
         });
         let error = self.failure.as_ref().map_or(json!({}), |failure| json!({ "error": failure.to_json() }));
-        both(&both(&self.known.keys(), &more), &error)
+        both(both(self.known.keys(), more), error)
     }
 
     /// Starts the agent. If there is no launcher, warns with the command that starts it, so that nobody waits for an

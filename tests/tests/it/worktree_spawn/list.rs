@@ -1,5 +1,8 @@
 //! `list`: what it shows, and what that costs.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use crate::support::spawn::{app, subtree};
 use crate::support::world::{World, text, traced, write};
 
@@ -35,6 +38,23 @@ fn an_unreadable_record_is_one_row_of_the_list() {
     app.spawn(&["list", "--json", "--probe", "test {slug} = good", "--kind", "subtree"]).succeeds();
     let probed = app.spawn(&["list", "--json", "--probe", "test {id} = main.bad/w", "--kind", "worker"]).exit(0).json();
     assert_eq!(text(&probed, "/state"), "live");
+}
+
+/// JSON is Unicode: the rest of a path is replaced, as in the answers of the other tools.
+#[test]
+fn an_answer_about_a_path_that_is_not_unicode_is_whole() {
+    let w = World::new();
+    let app = app(&w);
+    app.sh("git worktree add -q -b odd \"$(printf '../odd\\377')\"").exit(0);
+    let odd = w.at(app.path.with_file_name(OsStr::from_bytes(b"odd\xff")));
+    let shown = odd.path.to_string_lossy();
+    for args in [&["whoami"][..], &["path", "odd"], &["worker", "w"]] {
+        let answer = odd.spawn(&[args, &["--json"]].concat()).exit(0).json();
+        assert_eq!(text(&answer, "/worktree"), shown, "{args:?}");
+    }
+    let rows = app.spawn(&["list", "--json"]).exit(0).json_lines();
+    let ids: Vec<_> = rows.iter().map(|row| text(row, "/id")).collect();
+    assert_eq!(ids, ["root", "odd", "odd/w"]);
 }
 
 #[test]
