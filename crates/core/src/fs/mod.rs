@@ -41,7 +41,7 @@ pub use self::removal::{size_in_words, size_of};
 pub use self::root::{Content, Found, Listing, Root};
 pub use self::root_list::Bytes;
 pub use self::staging::{RESERVED, Staged, Staging};
-pub use self::stat::{Stat, is_there};
+pub use self::stat::{Stat, is_there, require_writable};
 pub use self::temporary::{Temporary, in_memory, new_log, scratch};
 pub use self::writable_by_others::open_to_others;
 use crate::error::{At, Failure, Result};

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use rustix::fs::FileType;
+use rustix::fs::{Access, FileType, access};
 
 use crate::error::{At, Result};
 
@@ -15,6 +15,12 @@ pub fn is_there(path: &Path) -> Result<bool> {
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
         Err(e) => Err(e).at("look at", path),
     }
+}
+
+/// Fails if nothing can be made in a directory or, while it is not there, in the one above it that is. Exit 4.
+pub fn require_writable(dir: &Path) -> Result<()> {
+    let there = dir.ancestors().find(|dir| dir.symlink_metadata().is_ok()).unwrap_or(dir);
+    access(there, Access::WRITE_OK | Access::EXEC_OK).at("write to", there)
 }
 
 /// What the system tells of a file without its content: a change of that changes this, but for a change

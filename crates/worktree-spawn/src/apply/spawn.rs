@@ -97,7 +97,8 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
             journal.entry.makes_dirs.retain(|other| *other != dir);
         }
     }
-    plan.path.parent().map_or(Ok(()), require_writable)?;
+    // Before there is a branch that would have to be deleted again.
+    plan.path.parent().map_or(Ok(()), fs::require_writable)?;
     if plan.makes_branch
         && let Err(failure) = make_branch(context, plan)
     {
@@ -130,12 +131,6 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     let path = plan.path.canonicalize().at("find", &plan.path)?;
     note_worktree(context.env, &path, common_dir)?;
     Ok(Worktree { path, git_dir, branch: Some(plan.branch.clone()), is_main: false, is_lost: false })
-}
-
-/// Fails early, before git makes a branch that would have to be deleted again.
-fn require_writable(dir: &Path) -> Result<()> {
-    use rustix::fs::{Access, access};
-    access(dir, Access::WRITE_OK | Access::EXEC_OK).at("write to", dir)
 }
 
 /// The directories that have to be made, outermost first.

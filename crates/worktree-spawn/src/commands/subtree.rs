@@ -11,6 +11,7 @@ use shopfloor_core::git::Git;
 use shopfloor_core::proc;
 use shopfloor_core::sandbox;
 use shopfloor_core::ui::Ui;
+use shopfloor_core::written_files;
 
 use super::run;
 use super::shared_args::CallerArgs;
@@ -127,6 +128,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
         settings.command_of(&settings.agent)?;
     }
     let task = args.task.read(ui, env)?;
+    let is_listed = require_list(env, args)?;
     let git = Git::find(env)?;
     if ui.is_dry() {
         let start = facts::start_point(&git, place, request.from.as_deref())?;
@@ -149,6 +151,8 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
         let is_held = args.is_agents && args.launch.is_wanted() && spawn::brings_starters(&context, path, sha)?;
         (spawned, is_held)
     };
+    let unlisted = (spawned.created && !is_listed).then(|| unlisted(&spawned.known.agent.id));
+    spawned.warnings.extend(unlisted);
     spawned.warnings.iter().for_each(|warning| ui.warn(warning));
     match () {
         () if is_held => {
@@ -162,6 +166,24 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
         () => {}
     }
     Ok(spawned)
+}
+
+/// Whether a record can be listed as ours; fails where it cannot, and the agent would be one that nothing of ours runs or
+/// removes. An agent that spawns may be in a sandbox: outside of that a person lists the record, unless it is needed now.
+fn require_list(env: &Env, args: &Args) -> Result<bool> {
+    let is_agents = args.is_agents || args.caller.id.is_some() || env.var("SHOPFLOOR_AGENT_ID").is_some();
+    let is_needed = !is_agents || args.launch.is_wanted() || !args.command.is_empty();
+    match written_files::require_list(env) {
+        Err(failure) if is_needed => Err(failure),
+        listable => Ok(listable.is_ok()),
+    }
+}
+
+fn unlisted(id: &str) -> String {
+    format!(
+        "your own state cannot be written here, so nothing runs or removes {id} until a person says elsewhere: \
+         `worktree-spawn trust {id}`"
+    )
 }
 
 /// How long a spawn waits for another one of the same name, as for a lock.

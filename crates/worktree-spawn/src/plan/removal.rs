@@ -103,8 +103,8 @@ pub fn require_spawned(known: &KnownAgent) -> Result<()> {
              is gone, `git worktree remove {path}` removes git's record of it"
         ),
         false => format!(
-            "it was written in a sandbox, by an agent, or for an earlier worktree: look at this one, then take it over \
-             with `worktree-spawn trust {id}`, or remove it with git: `git worktree remove {path}`"
+            "it was written in a sandbox, by an agent, with another home, or for an earlier worktree: look at this one, then \
+             take it over with `worktree-spawn trust {id}`, or remove it with git: `git worktree remove {path}`"
         ),
     }))
 }

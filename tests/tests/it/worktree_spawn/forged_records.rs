@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
-use crate::support::spawn::{UID, app, branch_named, identity, look_at_everything, precious, state, subtree};
-use crate::support::world::{World, write};
+use crate::support::spawn::{
+    UID, app, assert_nothing_left, branch_named, identity, look_at_everything, precious, state, subtree,
+};
+use crate::support::world::{World, text, write};
 
 /// Only the user's own list says which records worktree-spawn has written, so none of an agent's names a person's worktree.
 #[test]
@@ -254,6 +256,30 @@ fn a_record_of_an_earlier_version_is_taken_over_once_a_person_has_seen_it() {
     app.spawn(&["run", "a", "--", "true"]).exit(0).any_err();
     app.spawn(&["remove", "a"]).exit(0).any_err().any_out();
     assert!(!a.path.exists());
+}
+
+#[test]
+fn where_no_record_can_be_listed_only_an_agent_spawns_and_a_person_lists_it_later() {
+    let w = World::new();
+    let app = app(&w);
+    app.sh("mkdir -m 555 ~/closed").exit(0);
+    let closed = format!("XDG_STATE_HOME={}", w.home("closed").display());
+    let spawn =
+        |vars: &[&str], args: &[&str]| app.run_bound("env", &[vars, &["worktree-spawn", "subtree"], args].concat());
+    let agents = [closed.as_str(), "SHOPFLOOR_AGENT_ID=root"];
+    for args in [&["a"][..], &["a", "-n"], &["a", "--", "true"]] {
+        spawn(&agents[..1], args).exit(4).err_has("cannot write to ").err_has("set XDG_STATE_HOME");
+    }
+    spawn(&["-u", "HOME"], &["a"]).exit(2).err_has("there is no place for your own state");
+    for args in [&["a", "--", "true"][..], &["a", "--launcher", "true"]] {
+        spawn(&agents, args).exit(4).err_has("set XDG_STATE_HOME");
+    }
+    assert_nothing_left(&app, "a", "without a list");
+    let made = spawn(&agents, &["a", "--json"]).exit(0).any_err().json();
+    assert!(text(&made, "/warnings/0").contains("`worktree-spawn trust main.a`"), "{made}");
+    app.spawn(&["run", "a", "--", "true"]).exit(1).err_has("with another home");
+    app.spawn(&["trust", "a", "--yes"]).exit(0).any_err().any_out();
+    app.spawn(&["run", "a", "--", "true"]).exit(0);
 }
 
 #[test]
