@@ -27,6 +27,17 @@ impl OpenWorktree {
         OpenWorktree::open(env, git, repo)
     }
 
+    /// The same for what concerns the whole repository. A bare one, whose last worktree may be gone, stands for itself.
+    pub fn find_or_bare(env: &Env) -> Result<OpenWorktree> {
+        let (git, repo) = Git::here(env)?;
+        if !repo.is_bare() {
+            return OpenWorktree::open(env, git, repo);
+        }
+        let path = repo.common_dir.clone();
+        let root = Root::open(&path)?;
+        Ok(OpenWorktree { env: env.clone(), git, repo, path, root })
+    }
+
     pub fn open(env: &Env, git: Git, repo: Repo) -> Result<OpenWorktree> {
         let path = repo.require_worktree()?.to_path_buf();
         let root = Root::open(&path)?;

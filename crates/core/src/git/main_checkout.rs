@@ -136,6 +136,11 @@ pub fn bare_by_mistake(common_dir: &Path) -> Option<Failure> {
 }
 
 impl Repo {
+    /// Whether this is a bare repository itself, and none of its worktrees.
+    pub fn is_bare(&self) -> bool {
+        self.worktree.is_none() && !self.is_linked() && is_bare(&self.common_dir)
+    }
+
     /// Records the main checkout of a repository with a separate git directory, so that its linked worktrees find it.
     pub(super) fn remember_main_checkout(&self, env: &Env) -> Result<()> {
         let derived = |worktree: &Path| self.common_dir == worktree.join(".git");

@@ -39,11 +39,13 @@ enum Repair {
 }
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
-    let worktree = OpenWorktree::find(env)?;
+    let worktree = OpenWorktree::find_or_bare(env)?;
     let mut findings = check(&worktree);
     findings.push(doctor::check_hook(&worktree.git, &worktree.repo, TOOL, Repair::InstallHook));
     doctor::run(ui, &findings, args.doctor, |repair| match repair {
         Repair::ApplyAgain => {
+            // A bare repository has nothing to set up, whatever lies in the place of its record.
+            worktree.repo.require_worktree()?;
             let options = ApplyOptions { no_setup: true, ..ApplyOptions::default() };
             let applied = apply::set_up(ui, &worktree, dirs, &options)?;
             applied.failure.or(applied.unapproved).map_or(Ok(()), Err)

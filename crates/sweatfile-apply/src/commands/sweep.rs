@@ -37,7 +37,7 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
-    let worktree = OpenWorktree::find(env)?;
+    let worktree = OpenWorktree::find_or_bare(env)?;
     let done = teardown::sweep(ui, &worktree, (args.strict, args.again))?;
     let (mut freed, mut excludes, mut failure) = (0, Vec::new(), done.failure());
     // What the commands did is told all the same.

@@ -276,6 +276,28 @@ fn a_sweep_frees_what_no_worktree_uses_and_others_name_what_waits() {
 }
 
 #[test]
+fn in_a_bare_repository_the_whole_is_checked_and_swept_without_a_worktree_too() {
+    let w = World::new();
+    w.area("git_excludes = [\"/.made\"]\nteardown = [\"touch ~/down\"]\n");
+    let (app, wrap) = (w.app(), w.at(w.home("eng/wrap")));
+    app.git(&["clone", "-q", "--bare", ".", wrap.path.join(".bare").to_str().unwrap()]);
+    wrap.write(".git", "gitdir: ./.bare\n");
+    wrap.git(&["worktree", "add", "-q", "wt", "main"]);
+    let wt = w.at(wrap.path.join("wt"));
+    wt.apply(&[]).succeeds().any_err();
+    for at in [&wt, &wrap] {
+        at.apply(&["check", "--all"]).exit(0);
+        at.apply(&["sweep", "-v"]).exit(0).err_has("nothing to do");
+    }
+    wrap.git(&["worktree", "remove", "--force", "wt"]);
+    wrap.apply(&["doctor"]).exit(1).any_err().out_has("worktrees that are gone and wait for it: 1");
+    wrap.apply(&["sweep"]).exit(0).any_err().out_has("ran").out_has("freed exclude /.made");
+    assert!(w.home("down").exists());
+    w.at(wrap.path.join(".bare")).apply(&["doctor"]).exit(0).any_out();
+    wrap.apply(&[]).exit(2).err_has("no work tree");
+}
+
+#[test]
 fn a_sweep_names_no_other_agents_worktree() {
     let w = World::new();
     let app = spawn::app(&w);
