@@ -141,11 +141,15 @@ pub fn still_runs(worktree: &OpenWorktree) -> Failure {
 /// Ends those processes that set-up started, that still work in this worktree and that are meant, and waits for a set-up that
 /// runs. Returns them in words.
 pub fn end_all(worktree: &OpenWorktree, is_meant: impl Fn(i32) -> bool) -> Result<Vec<String>> {
-    let reaped = processes::reap(&worktree.env, &worktree.path, |pid| is_own(worktree, pid) && is_meant(pid));
+    let is_its = |pid: i32| is_own(worktree, pid) && is_meant(pid);
+    let reap = || processes::reap(&worktree.env, &worktree.path, &is_its).ended;
+    let mut ended = reap();
     let setup_lock = layout::setup_lock(&worktree.repo);
-    if setup_lock.exists() {
+    if Lock::is_held(&setup_lock)? {
         let taken = Lock::take(&setup_lock);
         taken.map_err(|failure| if failure.exit == Exit::Busy { still_runs(worktree) } else { failure })?;
+        // What that set-up has started meanwhile.
+        ended.extend(reap());
     }
     let record = Record::load(worktree)?;
     if record.is_begun && record.is_listed {
@@ -158,5 +162,5 @@ pub fn end_all(worktree: &OpenWorktree, is_meant: impl Fn(i32) -> bool) -> Resul
             return Err(failure.hint("wait for it: `sweatfile-apply wait`"));
         }
     }
-    Ok(reaped.ended)
+    Ok(ended)
 }

@@ -1,5 +1,7 @@
 //! Steps of set-up that know when they are stale, and those that run in the background.
 
+use std::process::Stdio;
+
 use crate::support::sweep::sweep;
 use crate::support::world::{Repo, World, text, wait_for};
 
@@ -174,7 +176,7 @@ fn what_a_killed_set_up_leaves_running_is_ended_before_its_step_begins_again() {
         let wt = app.worktree(name);
         let start = || {
             let mut command = w.command(w.path("bin/sweatfile-apply"));
-            command.current_dir(&wt.path).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+            command.current_dir(&wt.path).stdout(Stdio::null()).stderr(Stdio::null());
             let child = command.spawn().unwrap();
             wait_for(|| w.at(w.home("")).has("begun"));
             std::fs::remove_file(w.home("begun")).unwrap();
@@ -205,6 +207,31 @@ fn a_removal_ends_it_first() {
     wt.run("sweatfile-apply", &["hook", "run", "pre-remove", "."]).exit(0).any_out().err_has("run-step -- slow");
     assert!(runners(&wt).is_empty());
     app.git(&["worktree", "remove", "--force", "../wt"]);
+}
+
+#[test]
+fn a_removal_that_waits_for_a_set_up_ends_the_step_that_begins_meanwhile() {
+    let w = World::new();
+    let app = w.app();
+    app.run("mkfifo", &[w.home("gate").to_str().unwrap(), w.home("never").to_str().unwrap()]).exit(0);
+    let step = |name: &str| format!("{{ run = \": {name}; read x < ~/never\", background = true }}");
+    let wait = "touch ~/begun; read x < ~/gate";
+    app.approved(&format!("setup = [{}, \"{wait}\", {}]\n", step("one"), step("two")));
+    let wt = app.worktree("wt");
+    let start = |args: &[&str]| {
+        let mut command = w.command(w.path("bin/sweatfile-apply"));
+        command.args(args).current_dir(&wt.path).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let mut set_up = start(&[]);
+    wait_for(|| w.at(w.home("")).has("begun"));
+    assert!(!runners(&wt).is_empty());
+    let mut remove = start(&["remove"]);
+    // It has ended the first step, and waits.
+    wait_for(|| runners(&wt).is_empty());
+    open_gate(&w, "0");
+    assert!(set_up.wait().unwrap().success() && remove.wait().unwrap().success());
+    assert!(runners(&wt).is_empty());
 }
 
 #[test]
