@@ -141,8 +141,7 @@ pub fn still_runs(worktree: &OpenWorktree) -> Failure {
 /// Ends those processes that set-up started, that still work in this worktree and that are meant, and waits for a set-up that
 /// runs. Returns them in words.
 pub fn end_all(worktree: &OpenWorktree, is_meant: impl Fn(i32) -> bool) -> Result<Vec<String>> {
-    let is_its = |pid: i32| is_own(worktree, pid) && is_meant(pid);
-    let reap = || processes::reap(&worktree.env, &worktree.path, &is_its).ended;
+    let reap = || processes::reap(&worktree.env, &worktree.path, |pid| is_own(worktree, pid) && is_meant(pid)).ended;
     let mut ended = reap();
     let setup_lock = layout::setup_lock(&worktree.repo);
     if Lock::is_held(&setup_lock)? {
