@@ -45,7 +45,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
             Err(failure) => {
                 has_failed = true;
                 if ui.is_json() {
-                    ui.json(&json!({ "worktree": worktree.to_string_lossy(), "error": failure.to_string() }));
+                    ui.json(&json!({ "worktree": worktree.to_string_lossy(), "error": failure.to_json() }));
                 } else {
                     ui.warn(format!("{}: {failure}", printable(&worktree.to_string_lossy())));
                 }

@@ -1,6 +1,6 @@
 //! `check` finds no difference after apply, and names each one otherwise.
 
-use crate::support::world::{World, write};
+use crate::support::world::{World, text, write};
 
 /// Case 1 of the design.
 #[test]
@@ -44,4 +44,19 @@ fn check_names_each_difference() {
     assert_eq!(out.stdout, "");
     app.sh("rm .l; cp ~/s .l").exit(0);
     app.apply(&["check"]).exit(1).out_has(".l: changed content");
+}
+
+#[test]
+fn a_worktree_that_cannot_be_checked_has_its_error_in_the_list() {
+    let w = World::new();
+    let app = w.app();
+    let wt = app.worktree("wt");
+    app.apply(&[]).succeeds();
+    let git_dir = wt.git(&["rev-parse", "--absolute-git-dir"]);
+    write(&std::path::Path::new(git_dir.trim_end()).join("shopfloor/sweatfile-apply/record.json"), "not json");
+    let lines = app.apply(&["check", "--all", "--json"]).exit(4).json_lines();
+    assert_eq!(text(&lines[1], "/worktree"), wt.path.to_str().unwrap());
+    assert_eq!(text(&lines[1], "/error/kind"), "malformed");
+    assert!(text(&lines[1], "/error/message").contains("record.json"), "{}", lines[1]);
+    assert!(text(&lines[1], "/error/hints/0").starts_with("move "), "{}", lines[1]);
 }
