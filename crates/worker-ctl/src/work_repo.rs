@@ -2,7 +2,6 @@
 //! own: questions about that repository, its worktrees and the source.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -213,9 +212,8 @@ impl WorkRepo {
     /// another name first: a kill leaves no half of it, and the next call removes what is left.
     pub fn remove_worktree(&self, path: &Path) -> Result<()> {
         let record = recorded_dir(&self.common, path)?;
-        let mut aside = OsString::from(fs::RESERVED);
-        aside.push(path.file_name().unwrap_or_default());
-        let aside = path.with_file_name(aside);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let aside = path.with_file_name(format!("{}{name}", fs::RESERVED));
         fs::remove_tree(&aside)?;
         // Some file systems cannot move a directory to a name that has to be free: there it goes in its place.
         let _ = fs::rename_new(path, &aside);

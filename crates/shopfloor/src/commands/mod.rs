@@ -5,6 +5,7 @@ pub mod doctor;
 pub mod go;
 pub mod jump;
 pub mod new;
+mod new_args;
 mod new_from_forge;
 pub mod rm;
 pub mod setup;

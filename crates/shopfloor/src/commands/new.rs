@@ -15,96 +15,13 @@ use shopfloor_core::sandbox;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
+pub use crate::commands::new_args::Args;
 use crate::commands::new_from_forge::prepare;
 use crate::commands::worker_commands::here;
 use crate::commands::{exit_of, is_main_name, pass_on, words_for};
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::{Answer, answer_of, ask, command, set_by_person, usual_agent};
 use crate::plan::rows::named;
-
-/// Make a worktree for an agent, start the agent there, and give it its task
-///
-/// Prints the path of the worktree. Without a task, or with a command after `--`, no agent is started: `shopfloor start
-/// NAME TASK` does that. If it was killed half way, the same command with the same task goes on.
-#[derive(clap::Args, Clone, Debug)]
-#[command(
-    after_help = "Example:\n  shopfloor new feature-a 'Write the parser'\n  shopfloor new feature-b -- make test\n  shopfloor new pr:12 'Make its tests pass'"
-)]
-pub struct Args {
-    /// The name of the agent; or `pr:12`, `mr:12`, `issue:34` or the address of one, which your own `gh` or `glab` reads
-    pub name: String,
-    /// The task of the agent
-    #[arg(value_name = "TASK", conflicts_with_all = ["task", "task_file"])]
-    pub text: Option<String>,
-    /// The task of the agent; `-` reads it from stdin
-    #[arg(long, value_name = "TEXT", conflicts_with = "task_file")]
-    pub task: Option<String>,
-    /// A file with the task, or `-` for stdin
-    #[arg(long, value_name = "FILE")]
-    pub task_file: Option<PathBuf>,
-    /// Start at this commit instead of HEAD
-    #[arg(long, value_name = "REF")]
-    pub from: Option<String>,
-    /// Work on this branch: a new one, or one that exists here or at a remote
-    #[arg(long, value_name = "BRANCH", conflicts_with_all = ["unique", "reuse_branch"])]
-    pub branch: Option<String>,
-    /// Make a worker in the root's clone instead of a worktree of this repository
-    #[arg(
-        long,
-        conflicts_with_all = ["from", "branch", "if_exists", "unique", "reuse_branch", "submodules", "launch", "cmd"]
-    )]
-    pub clone: bool,
-    /// Make a worker on this host of `worker-ctl host` instead; it is called `HOST:NAME`
-    #[arg(
-        long,
-        conflicts_with_all = ["from", "branch", "if_exists", "unique", "reuse_branch", "submodules", "launch", "cmd"]
-    )]
-    pub host: Option<String>,
-    /// What to do if the name is taken: fail, or print the path of what is there
-    #[arg(long, value_name = "ACTION", value_parser = ["fail", "return"])]
-    pub if_exists: Option<String>,
-    /// Append a number if the name is taken
-    #[arg(long)]
-    pub unique: bool,
-    /// Check out the branch that an earlier agent of this name left
-    #[arg(long)]
-    pub reuse_branch: bool,
-    /// The agent program that will work there
-    #[arg(long, value_name = "PROGRAM")]
-    pub agent: Option<String>,
-    /// Run it in a sandbox that holds its worktree and a private copy of the repository: its commits come out, and nothing
-    /// else is reached
-    #[arg(long, conflicts_with = "launch")]
-    pub sandbox: bool,
-    /// Let the program ask before it does something: the default, but in a sandbox
-    #[arg(long, conflicts_with = "yolo")]
-    pub ask: bool,
-    /// Let the program ask nobody
-    #[arg(long)]
-    pub yolo: bool,
-    /// Run the set-up commands also for a request from a fork, once you have seen what it changes, and for an issue
-    #[arg(long)]
-    pub setup: bool,
-    /// Do not ask about what others wrote: an issue, or with --setup the changes of a fork
-    #[arg(long)]
-    pub yes: bool,
-    /// The branch that the work lands on, the repository with the request, and whether others wrote what it begins with.
-    #[arg(skip)]
-    pub target: Option<String>,
-    #[arg(skip)]
-    pub request: Option<String>,
-    #[arg(skip)]
-    pub is_untrusted: bool,
-    /// Fill the submodules as well
-    #[arg(long)]
-    pub submodules: bool,
-    /// Start the agent program in a window of the tmux or zellij that you are in, or with the configured launcher
-    #[arg(long, conflicts_with = "cmd")]
-    pub launch: bool,
-    /// Run this command in the worktree; its output and exit code are the answer
-    #[arg(last = true)]
-    pub cmd: Vec<String>,
-}
 
 /// The launcher for the terminal we are in; none if a person has configured one. Exit 2 if there is none.
 fn launcher(env: &Env) -> Result<Option<&'static str>> {

@@ -10,7 +10,7 @@ use shopfloor_core::slug::{cut, slug};
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::new::Args;
+use crate::commands::new_args::Args;
 use crate::commands::worker_commands::here;
 use crate::commands::{is_main_name, show_would};
 use crate::facts::repository::Repository;
