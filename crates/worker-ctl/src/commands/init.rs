@@ -1,6 +1,6 @@
 //! `init`: creates a root for a repository. In the source it writes only the record of the root.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
@@ -27,7 +27,7 @@ use crate::work_repo::{PUSH_URL, has_clone};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// Create the root in DIR [default: ~/workers, or ~/workers/NAME if ~/workers is another repository's root]
+    /// Create the root in DIR [default: ~/workers, else ~/workers/NAME, ~/workers/NAME-2 and so on, whichever is free]
     #[arg(long, value_name = "DIR")]
     pub target: Option<PathBuf>,
 }
@@ -161,7 +161,7 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
                 .failure(why)
                 .hint("use that root, or create a second one with `--target DIR`, which is then recorded instead"));
         }
-        (None, None) => default_target(env, &source)?,
+        (None, None) => default_target(env, &git, &repo.main_checkout, &source)?,
     };
     [&root, &repo.common_dir].into_iter().try_for_each(|path| require_listable(path))?;
     refuse_taken(&git, &root, &source)?;
@@ -268,24 +268,33 @@ fn record_root(env: &Env, new: &NewRoot) -> Result<()> {
     fs::replace(&layout::config(root), config(source, branch).as_bytes(), None)
 }
 
-/// The directory of a new root when none is named: `~/workers`, or a directory below if that is another repository's
-/// root.
-fn default_target(env: &Env, source: &Path) -> Result<PathBuf> {
+/// The directory of a new root when none is named: `~/workers`, or the first free one below if that is taken, by the name of
+/// the main checkout. A root of this very source is not passed over, because its workers would be out of sight.
+fn default_target(env: &Env, git: &Git, checkout: &Path, source: &Path) -> Result<PathBuf> {
     let default = expand_home(env, DEFAULT);
-    let is_others = prove(env, &default)?.is_ok_and(|other| other != source);
-    let name = source.file_stem().filter(|_| source.extension().is_some_and(|end| end == "git"));
-    match name.or(source.file_name()).filter(|_| is_others) {
-        Some(name) => Ok(default.join(name)),
-        None => Ok(default),
+    let stem = checkout.file_stem().filter(|_| checkout.extension().is_some_and(|end| end == "git"));
+    let Some(name) = stem.or(checkout.file_name()).filter(|_| default.is_dir()) else { return Ok(default) };
+    let (mut dir, mut count) = (default.clone(), 0);
+    loop {
+        let is_free = match prove(env, &dir)? {
+            Ok(other) => other == source,
+            Err(_) => refuse_taken(git, &dir, source).is_ok(),
+        };
+        if is_free {
+            return Ok(dir);
+        }
+        count += 1;
+        let end = if count > 1 { format!("-{count}") } else { String::new() };
+        dir = default.join([name, OsStr::new(&end)].into_iter().collect::<OsString>());
     }
 }
 
 /// Exit 1 when the directory has anything but the files that a killed `init` for this source left.
 pub fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     let refuse = |why: String, hint: &str| Err(failure::EXISTS.failure(why).hint(hint));
-    let other = "choose another directory with `--target`";
+    let other = "choose another directory with `--root DIR`";
     if layout::config(root).exists() {
-        let hint = "use that root, or choose another directory with `--target`";
+        let hint = "use that root, or choose another directory with `--root DIR`";
         return refuse(format!("{} is a root already", root.display()), hint);
     }
     if !root.is_dir() {

@@ -1,7 +1,7 @@
 //! worker-ctl: what counts as a root, and which one a command uses.
 
 use crate::support::floor::Floor;
-use crate::support::world::World;
+use crate::support::world::{World, write};
 
 /// A configuration that leaves a file at every event and every start of an agent.
 fn hostile(w: &World) -> String {
@@ -46,7 +46,7 @@ fn a_clone_is_never_a_root_whatever_it_tracks() {
     victim.assert_untouched_since(&before);
     // A source that is set anywhere but in the clone's own configuration does not count.
     let global = w.home("gitconfig");
-    crate::support::world::write(&global, &format!("[shopfloor]\n\tsource = {}\n", app.path.display()));
+    write(&global, &format!("[shopfloor]\n\tsource = {}\n", app.path.display()));
     let vars = [("GIT_CONFIG_GLOBAL", global.to_str().unwrap())];
     victim.run_with("worker-ctl", &["status"], &vars).exit(2).any_err();
     victim.git(&["config", "include.path", global.to_str().unwrap()]);
@@ -94,7 +94,7 @@ fn a_repository_never_uses_the_root_of_another() {
         assert_eq!(json["error"]["kind"], "not_initialised");
     }
     // In a repository that git refuses, no other root is used.
-    crate::support::world::write(&w.home("c/.git"), "gitdir: nowhere\n");
+    write(&w.home("c/.git"), "gitdir: nowhere\n");
     w.at(w.home("c")).run("worker-ctl", &["status"]).exit(2).err_has("no usable git repository");
     // Outside of any repository the default root is used.
     std::fs::create_dir(w.home("plain")).unwrap();
@@ -129,6 +129,31 @@ fn init_keeps_roots_apart_and_says_which_one_is_recorded() {
     output.err_has(&format!("the repository now records {} as its root", second.display()));
     output.err_has(&format!("--root {}", w.home("workers").display()));
     assert_eq!(a.run("worker-ctl", &["status", "--json"]).exit(0).json()["workers"], serde_json::json!([]));
+}
+
+#[test]
+fn a_root_has_the_name_of_its_repository_and_a_number_where_that_is_taken() {
+    let w = World::new();
+    w.repo("first").run("worker-ctl", &["init"]).succeeds();
+    for (dir, root) in [("d1", "app"), ("d2", "app-2"), ("d3", "app-3")] {
+        let app = w.repo(&format!("{dir}/app"));
+        let feat = app.worktree("feat");
+        app.run("worker-ctl", &["add", "--worktree", "../feat"]).succeeds().any_err();
+        assert!(w.home(&format!("workers/{root}/owner.json")).exists(), "{root}");
+        w.at(feat.path).run("worker-ctl", &["status"]).exit(0).out_has("feat");
+    }
+    // Files of the person's own are in the way as a root is.
+    write(&w.home("workers/wrap/mine"), "x\n");
+    let ways = [("a", "feat", &["add", "--worktree", "."][..], "wrap-2"), ("b", "main", &["init"], "wrap-3")];
+    for (dir, branch, args, root) in ways {
+        let wrapper = w.home(dir).join("wrap");
+        let bare = wrapper.join(".bare");
+        w.at(w.home("d1/app")).git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+        write(&wrapper.join(".git"), "gitdir: ./.bare\n");
+        w.at(&bare).git(&["worktree", "add", "-q", &format!("../{branch}"), branch]);
+        w.at(wrapper.join(branch)).run("worker-ctl", args).exit(0).any_out().any_err();
+        assert!(w.home(&format!("workers/{root}/config.toml")).exists(), "{root}");
+    }
 }
 
 /// An agent can make its own worktree look like a root. Commands in it still use the root around it.
