@@ -116,9 +116,8 @@ impl Declared {
         let in_own = |path: &RelPath| {
             path.as_path().ancestors().skip(1).all(|dir| dir.as_os_str().is_empty() || is_own(&root.join(dir)))
         };
-        found.retain(|path| in_own(path));
         // A manifest can only name paths in UTF-8.
-        found.retain(|path| path.as_path().to_str().is_some() && self.has(path));
+        found.retain(|path| in_own(path) && path.as_path().to_str().is_some() && self.has(path));
         let stats = here.stats(found.iter())?;
         let is_large: Vec<bool> = stats.iter().map(|stat| stat.is_some_and(|stat| stat.size() > self.max)).collect();
         let (large, files): (Vec<_>, Vec<_>) = found.into_iter().zip(is_large).partition(|(_, is_large)| *is_large);

@@ -185,20 +185,19 @@ impl PathRule {
         let Some(source) = source.map(|value| &value.source) else { return Ok(None) };
         row.value("local").map_or(Ok(()), |value| readable("local", value))?;
         let is = |name, word: &str| row.value(name).map(|value| value.text == word);
+        let is_strangers =
+            |name| row.value(name).is_some_and(|value| matches!(value.source, SettingSource::Repository(..)));
         Ok(Some(PathRule {
             glob: glob(&row.name, "path", &format!(" ({source})"))?,
             grow: is("policy", "three-way").map(|three_way| if three_way { Grow::Deny } else { Grow::All }),
             is_down: is("direction", "down"),
             spreads_deletions: is("delete", "propagate"),
             local: row.value("local").map(|value| value.items.clone()),
-            is_strangers: row.value("local").is_some_and(|value| matches!(value.source, SettingSource::Repository(..))),
+            is_strangers: is_strangers("local"),
             is_sent: is("send", "true"),
             is_reviewed: is("review", "true"),
             // A repository can keep its files here, but sends none away.
-            travels: row.value("remote").and_then(|value| {
-                let is_strangers = matches!(value.source, SettingSource::Repository(..));
-                Some(value.text == "true").filter(|travels| !(is_strangers && *travels))
-            }),
+            travels: is("remote", "true").filter(|travels| !(*travels && is_strangers("remote"))),
         }))
     }
 }

@@ -210,10 +210,7 @@ impl OverlayStore {
 
     /// Exit 2 when the overlay belongs to another repository.
     pub fn check_owner(&self, common_dir: &Path) -> Result<()> {
-        let owner: Option<Owner> = self.load("repository.json")?;
-        let Some(Owner { common_dir: other, .. }) = owner.filter(|owner| owner.common_dir != common_dir) else {
-            return Ok(());
-        };
+        let Some(other) = self.owner()?.filter(|owner| owner.as_path() != common_dir) else { return Ok(()) };
         let overlay = self.dir.with_file_name("");
         Err(failure::OTHER_REPOSITORY
             .failure(format!("the overlay {} belongs to {}", overlay.display(), other.display()))
@@ -222,9 +219,11 @@ impl OverlayStore {
 
     /// The repository that it belongs to, if that is not there any more.
     pub fn lost_owner(&self) -> Option<PathBuf> {
-        let owner: Option<Owner> = self.load("repository.json").ok()?;
-        let Owner { common_dir, .. } = owner?;
-        matches!(common_dir.try_exists(), Ok(false)).then_some(common_dir)
+        self.owner().ok()?.filter(|owner| matches!(owner.try_exists(), Ok(false)))
+    }
+
+    fn owner(&self) -> Result<Option<PathBuf>> {
+        Ok(self.load("repository.json")?.map(|Owner { common_dir, .. }| common_dir))
     }
 
     /// Keeps a text. Its digest finds it for as long as [`KEPT`], and longer while something refers to it.

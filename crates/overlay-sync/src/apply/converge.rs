@@ -51,9 +51,7 @@ pub fn converge<G: Ground>(
     run.propagate(workspaces)?;
     if !run.is_broken && run.ground.announced()? != left.iter().cloned().collect() {
         run.ground.forget_announced()?;
-        if !left.is_empty() {
-            run.ground.announce(&left)?;
-        }
+        run.ground.announce(&left)?;
     }
     let SyncRun { todos, mut outcome, .. } = run;
     for workspace in &*workspaces {

@@ -31,9 +31,7 @@ impl<G: Ground> SyncRun<'_, G> {
         let removed = self.context.removed.clone();
         let events_before = self.outcome.events.len();
         let planned: Vec<PlannedWrite> = files.iter().filter_map(|file| planned_write(workspace, file)).collect();
-        if !planned.is_empty() {
-            self.ground.announce(&planned)?;
-        }
+        self.ground.announce(&planned)?;
         for file in files {
             if let Err(failure) = self.step(workspace, file, todo) {
                 todo.failed.insert(file.seen.path.clone(), failure.to_string());
@@ -268,10 +266,9 @@ impl<G: Ground> SyncRun<'_, G> {
             return Ok(());
         }
         let now: BTreeSet<String> = entries(kind, Grow::All, overlay).into_iter().collect();
-        let gone = before.into_iter().filter(|entry| !now.contains(entry));
         let mut known = all.remove(&seen.path).unwrap_or_default();
+        known.extend(before);
         known.retain(|entry| !now.contains(entry));
-        known.extend(gone);
         if !known.is_empty() {
             all.insert(seen.path.clone(), known);
         }

@@ -158,10 +158,7 @@ impl WaitingPart {
     pub fn and(self, other: &WaitingPart) -> WaitingPart {
         let parts = [self.parts.as_slice(), &other.parts].concat();
         let all: Vec<String> = parts.iter().map(ToString::to_string).collect();
-        WaitingPart {
-            why: format!("{}; {}", self.why, other.why),
-            digest: Digest::of(all.join("\n").as_bytes()),
-            parts,
-        }
+        let (why, digest) = (format!("{}; {}", self.why, other.why), Digest::of(all.join("\n").as_bytes()));
+        WaitingPart { why, digest, parts }
     }
 }
