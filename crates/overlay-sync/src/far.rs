@@ -119,7 +119,6 @@ pub struct Answer {
 }
 
 /// The machine that has an overlay.
-#[derive(Clone, Debug)]
 pub struct FarMachine {
     pub env: Env,
     pub place: FarPlace,
@@ -172,7 +171,6 @@ impl FarMachine {
 }
 
 /// What an overlay of another machine has.
-#[derive(Clone, Debug)]
 pub struct FarView {
     machine: FarMachine,
     pub files: BTreeMap<RelPath, FarFile>,

@@ -41,7 +41,6 @@ fn is_change(event: &notify::Result<notify::Event>) -> bool {
 
 /// When to act on changes: after a quiet time, or after the longest wait for it. It holds two instants however many
 /// events there are, so nothing overflows.
-#[derive(Clone, Copy, Debug)]
 pub struct Debounce {
     quiet: Duration,
     longest: Duration,
@@ -101,9 +100,7 @@ impl WatchedDirs {
         let wanted: BTreeMap<PathBuf, (u64, u64)> = living.collect();
         let stale: Vec<PathBuf> =
             self.dirs.iter().filter(|(dir, id)| wanted.get(*dir) != Some(id)).map(|(dir, _)| dir.clone()).collect();
-        for dir in stale {
-            self.forget(&dir);
-        }
+        stale.iter().for_each(|dir| self.forget(dir));
         let mut changed = false;
         self.degraded = None;
         self.polled.clear();

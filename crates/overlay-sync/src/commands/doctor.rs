@@ -55,7 +55,7 @@ fn check(overlay: &Overlay) -> Result<Vec<Finding<Repair>>> {
         false => Finding::good("overlay", dir.to_string()),
     }];
     findings.extend(match workspaces {
-        Ok(workspaces) => check_workspaces(&workspaces),
+        Ok(workspaces) => workspaces.iter().map(check_workspace).collect::<Vec<_>>(),
         Err(failure) => vec![failed("state", &failure)],
     });
     findings.push(match overlay.store.announced()?.len() {
@@ -75,23 +75,19 @@ fn failed(check: &'static str, failure: &Failure) -> Finding<Repair> {
     Finding::bad(check, failure.to_string(), failure.hints.join("; "), None)
 }
 
-fn check_workspaces(workspaces: &[Workspace]) -> Vec<Finding<Repair>> {
-    let mut findings = Vec::new();
-    for workspace in workspaces {
-        let root = workspace.root.display();
-        findings.push(match (workspace.is_gone(), workspace.is_present()) {
-            // A worktree that git removed is nothing to worry about.
-            (true, _) => Finding {
-                repair: Some(Repair::SyncAll),
-                ..Finding::good("workspace", format!("{root} was removed; the next sync forgets it"))
-            },
-            (false, Err(failure)) => failed("workspace", &failure),
-            (false, Ok(false)) => {
-                let (why, what_helps) = workspace.absence();
-                Finding::bad("workspace", format!("{root} {why}"), what_helps, None)
-            }
-            (false, Ok(true)) => Finding::good("workspace", root.to_string()),
-        });
+fn check_workspace(workspace: &Workspace) -> Finding<Repair> {
+    let root = workspace.root.display();
+    match (workspace.is_gone(), workspace.is_present()) {
+        // A worktree that git removed is nothing to worry about.
+        (true, _) => Finding {
+            repair: Some(Repair::SyncAll),
+            ..Finding::good("workspace", format!("{root} was removed; the next sync forgets it"))
+        },
+        (false, Err(failure)) => failed("workspace", &failure),
+        (false, Ok(false)) => {
+            let (why, what_helps) = workspace.absence();
+            Finding::bad("workspace", format!("{root} {why}"), what_helps, None)
+        }
+        (false, Ok(true)) => Finding::good("workspace", root.to_string()),
     }
-    findings
 }

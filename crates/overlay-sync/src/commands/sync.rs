@@ -80,29 +80,23 @@ fn sync_near(
 /// The workspaces that are meant, and which of those are to be refilled.
 fn meant(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<(Vec<Workspace>, Vec<Workspace>)> {
     let mut workspaces = args.workspaces.workspaces(ui, overlay)?;
-    let mut restored = Vec::new();
-    if !args.restore.is_empty() {
-        let paths = WorkspaceArgs { paths: args.restore.clone(), nul: false }.read(ui, &overlay.env)?;
-        restored = overlay.workspaces(&paths)?;
-        restore(&mut workspaces, restored.clone())?;
+    if args.restore.is_empty() {
+        return Ok((workspaces, Vec::new()));
     }
-    Ok((workspaces, restored))
-}
-
-/// Makes the sync fill the files that are gone from these workspaces. Files that are there keep their base, so that
-/// edits of them are still merged.
-fn restore(workspaces: &mut Vec<Workspace>, restored: Vec<Workspace>) -> Result<()> {
-    let ids: Vec<_> = restored.iter().map(|workspace| workspace.id).collect();
-    for restored in restored {
-        if !workspaces.iter().any(|workspace| workspace.id == restored.id) {
-            workspaces.push(restored);
+    let paths = WorkspaceArgs { paths: args.restore.clone(), nul: false }.read(ui, &overlay.env)?;
+    let restored = overlay.workspaces(&paths)?;
+    for workspace in &restored {
+        if !workspaces.iter().any(|known| known.id == workspace.id) {
+            workspaces.push(workspace.clone());
         }
     }
-    for workspace in workspaces.iter_mut().filter(|w| w.far.is_none() && ids.contains(&w.id)) {
+    let is_restored = |w: &&mut Workspace| w.far.is_none() && restored.iter().any(|restored| restored.id == w.id);
+    for workspace in workspaces.iter_mut().filter(is_restored) {
         let here = workspace.open()?;
+        // Files that are there keep their base, so that edits of them are still merged.
         let is_gone = |path: &RelPath| here.look(path).is_ok_and(|found| found == Found::Missing);
         workspace.files.retain(|path, _| !is_gone(path));
         workspace.deleted.retain(|path, _| !is_gone(path));
     }
-    Ok(())
+    Ok((workspaces, restored))
 }

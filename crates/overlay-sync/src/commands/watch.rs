@@ -98,8 +98,7 @@ impl WatchRun<'_> {
         let mut last_scan = Instant::now();
         let mut last_arm = Instant::now();
         loop {
-            let due = pending.due().unwrap_or(last_scan + self.idle_time());
-            let due = due.min(self.far_due);
+            let due = pending.due().unwrap_or(last_scan + self.idle_time()).min(self.far_due);
             let now = Instant::now();
             if due <= now {
                 pending.clear();
