@@ -11,6 +11,7 @@ use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::known_dirs;
 use crate::lock::Lock;
+use crate::sandbox;
 use crate::text::shell_word;
 use crate::written_files;
 
@@ -56,8 +57,13 @@ impl Git {
         let settings = self.settings(&common_dir.join("config"))?;
         let configured =
             settings.into_iter().rev().find(|(key, _)| key == "core.worktree").and_then(|(_, value)| value);
-        let checkout = configured.map(|c| common_dir.join(c)).and_then(|c| c.canonicalize().ok());
-        Ok(checkout.filter(leads_here).unwrap_or_else(|| common_dir.to_path_buf()))
+        let checkout = configured.map(|c| common_dir.join(c)).and_then(|c| c.canonicalize().ok()).filter(leads_here);
+        // A linked worktree would be one of another overlay, with other settings. In a sandbox no main checkout is there.
+        let is_unknown = checkout.is_none() && git_dir != common_dir && calls_bare(common_dir).is_none();
+        match is_unknown && !sandbox::is_inside(&self.env) {
+            true => Err(unknown(common_dir)),
+            false => Ok(checkout.unwrap_or_else(|| common_dir.to_path_buf())),
+        }
     }
 
     /// The source, if the repository is the clone of a root that the user's list names for that source.
@@ -84,6 +90,15 @@ impl Git {
         let value = output.stdout.strip_suffix(b"\0").map(|v| PathBuf::from(OsString::from_vec(v.to_vec())));
         Ok(value.filter(|value| output.status.success() && !value.as_os_str().is_empty()))
     }
+}
+
+/// The failure in a linked worktree of a repository whose main checkout nobody has recorded.
+fn unknown(common_dir: &Path) -> Failure {
+    let why = format!("nothing says where the main checkout of {} is", common_dir.display());
+    let config = shell_word(&common_dir.join("config"));
+    Failure::new(Exit::Bad, "no_worktree", why)
+        .hint("run a command that writes something in the main checkout, such as `overlay-sync add FILE`, which records it")
+        .hint(format!("if there is no main checkout: `git config --file {config} core.bare true`"))
 }
 
 /// What to do where git finds no repository. Somebody in a directory that has a `.git` wants no other one.
@@ -142,7 +157,8 @@ impl Repo {
     }
 
     /// Records the main checkout of a repository with a separate git directory, so that its linked worktrees find it.
-    pub(super) fn remember_main_checkout(&self, env: &Env) -> Result<()> {
+    /// Only commands that write may call this. Where the git directory cannot be written, nothing happens.
+    pub fn remember_main_checkout(&self, env: &Env) -> Result<()> {
         let derived = |worktree: &Path| self.common_dir == worktree.join(".git");
         let Some(worktree) = self.worktree.as_ref().filter(|w| !derived(w) && !self.is_linked()) else { return Ok(()) };
         let path = self.common_dir.join(MEMORY);
@@ -150,7 +166,7 @@ impl Repo {
         if fs::read(&path)?.as_deref() == Some(bytes) && written_files::is_listed(env, &path, bytes) {
             return Ok(());
         }
-        let _lock = Lock::take(&path.with_extension("lock"))?;
-        written_files::write(env, &path, bytes)
+        let noted = Lock::take(&path.with_extension("lock")).and_then(|_lock| written_files::write(env, &path, bytes));
+        noted.or_else(|failure| if failure.is_write_refused() { Ok(()) } else { Err(failure) })
     }
 }

@@ -17,6 +17,7 @@ const NAMES: usize = 100_000;
 
 /// The place of files that are not complete yet. Others may write there too, because writers of events take no lock.
 fn staging(ledger: &Ledger, targets: &[RelPath]) -> Result<Staging> {
+    ledger.repo.remember_main_checkout(ledger.git.env())?;
     let private = ledger.state().join("tmp");
     let open = || {
         if Staging::is_beside(&private, &ledger.top)? {

@@ -71,6 +71,7 @@ impl Overlay {
     /// because taking the lock would create it.
     pub fn lock(&self) -> Result<Lock> {
         self.require()?;
+        self.repo.remember_main_checkout(&self.env)?;
         Lock::take(&self.store.lock_path())
     }
 
@@ -118,6 +119,7 @@ impl Overlay {
                 "or start again: remove `shopfloor/overlay-sync` from the git directories of the repository's worktrees",
             ));
         }
+        self.repo.remember_main_checkout(&self.env)?;
         fs::create_private_dir(&self.dir)?;
         let lock = Lock::take(&self.store.lock_path())?;
         self.store.claim(&self.repo.home.common_dir)?;

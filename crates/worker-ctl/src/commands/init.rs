@@ -57,6 +57,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Ex
         let would = format!("create {} for {} of {}", new.root.display(), new.branch, new.source.display());
         return Ok(commands::show(ui, answer(&new), &[would]));
     }
+    new.repo.remember_main_checkout(env)?;
     fs::create_private_dir(&new.root)?;
     new.root = real(&new.root);
     make_clone(ui, env, &git, &new)?;
@@ -92,16 +93,10 @@ pub fn run_without_clone(
     if let Some(recorded) = read_finished(env, common)? {
         return Ok(recorded);
     }
-    let (git, mut new) = plan(&env.at(there)?, &Args { target: None }, (root, flags))?;
-    let repo = &new.repo;
-    if repo.common_dir != common {
+    let (_, mut new) = plan(&env.at(there)?, &Args { target: None }, (root, flags))?;
+    if new.repo.common_dir != common {
         return Err(Failure::usage(format!("{} is another repository than the worktree's", new.source.display()))
             .hint("leave `--source` and WORKER_CTL_SOURCE out"));
-    }
-    let is_bare = git.config(common, "core.bare", Some("--type=bool"))?.is_some_and(|bare| bare == "true");
-    if repo.worktree.is_none() && !is_bare {
-        return Err(Failure::usage(format!("nothing says where the main checkout of {} is", common.display()))
-            .hint("make the root there: `worker-ctl init`; then run the same command again"));
     }
     fs::create_private_dir(&new.root)?;
     new.root = real(&new.root);

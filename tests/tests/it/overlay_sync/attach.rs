@@ -90,6 +90,33 @@ fn add_and_attach_lose_no_text_and_refuse_other_repositories() {
     assert!(!s.text(".env").contains("C=1"));
 }
 
+/// git does not record where the main checkout of a separate git directory is, nor of one that `.git` is a link to.
+#[test]
+fn a_linked_worktree_of_a_separate_git_directory_has_the_overlay_of_the_main_checkout() {
+    let w = World::new();
+    let home = w.at(w.home(""));
+    home.sh("git init -q -b main --separate-git-dir=store one && git init -q -b main two").exit(0);
+    home.sh("mv two/.git real && ln -s ../real two/.git").exit(0);
+    let repositories =
+        [("one", "store", "overlay-sync add .env"), ("two", "real", "ledger-synth add --agent a --done x")];
+    for (name, git_dir, writes) in repositories {
+        let app = w.at(w.home(name));
+        app.commit(".gitignore", ".env\n");
+        app.write(".env", "A=1\n");
+        let linked = app.worktree(&format!("{name}-linked"));
+        linked.overlay(&["sync"]).exit(2).err_has("where the main checkout of").err_has("overlay-sync add FILE");
+        linked.ledger(&["--root", "main", "add", "--done", "x"]).exit(2).any_err();
+        assert!(!w.home(git_dir).join("thoughts").exists());
+        app.sh(writes).succeeds();
+        linked.overlay(&["config"]).succeeds();
+        app.overlay(&["add", ".env"]).succeeds();
+        app.overlay(&["attach", ".", linked.path.to_str().unwrap()]).succeeds();
+        linked.write(".env", "A=1\nB=1\n");
+        linked.overlay(&["sync"]).succeeds();
+        assert_eq!(app.read(".env"), "A=1\nB=1\n");
+    }
+}
+
 #[test]
 fn a_worktree_made_anew_at_the_same_path_is_a_new_workspace() {
     let w = World::new();
