@@ -11,7 +11,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{self, Git, LOOK_LIMIT, Repo, nul_fields, private_dir, run_git};
 use shopfloor_core::git_hook;
 use shopfloor_core::known_dirs::note_worktree;
-use shopfloor_core::proc;
+use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::text::shell_word;
 
 use super::agent_config_files;
@@ -32,6 +32,9 @@ use crate::spool::Spool;
 
 /// How long submodules may take, which are fetched from elsewhere.
 const SUBMODULE_DEADLINE: Duration = Duration::from_secs(3600);
+
+/// How long its set-up may take to be taken back, after which it stays.
+const TEARDOWN_DEADLINE: Duration = Duration::from_secs(600);
 
 /// How a subtree is made.
 #[derive(Clone, Debug, Default)]
@@ -156,11 +159,25 @@ pub fn finish(
         }
         Err(failure) => {
             let undone = proc::tidy_up(|| {
+                if journal.entry.ran_hook {
+                    take_back_set_up(context, &made.known.worktree);
+                }
                 let _lock = lock(context.place)?;
                 undo::undo(context.place, context.git, journal, LostWorktrees::Undo)
             });
             Err(with_leftovers(failure, &made.known.agent.id, undone))
         }
+    }
+}
+
+/// Lets sweatfile-apply tear down what its set-up began, and take back what it placed and nobody has changed: that is no
+/// more than a spawn makes. The caller must not hold the repository's lock, because other processes wait for that.
+fn take_back_set_up(context: &SpawnContext<'_>, worktree: &Worktree) {
+    let is_set_up = worktree.git_dir.join("shopfloor/sweatfile-apply").is_dir();
+    let Some(program) = proc::find(context.env, "sweatfile-apply").filter(|_| is_set_up) else { return };
+    let remove = Cmd::new(&program, context.env).args(["-q", "-C"]).arg(&worktree.path).arg("remove");
+    if let Ok(ended) = remove.within(TEARDOWN_DEADLINE).capture() {
+        context.ui.pass_through(context.spinner, &ended.stderr);
     }
 }
 

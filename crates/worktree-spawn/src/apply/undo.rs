@@ -43,7 +43,8 @@ impl UndoneSpawn {
         match self {
             UndoneSpawn::Undone(left) => format!("undid the spawn of {id}{left}"),
             UndoneSpawn::Kept(path) => format!(
-                "kept {}, because there is more than a spawn makes; `worktree-spawn remove {id}` removes it",
+                "kept {}, because there is more than a spawn makes; `worktree-spawn remove {id}` removes it, or says what \
+                 would be lost",
                 path.display()
             ),
             UndoneSpawn::Astray(path) => format!("{} is not there; run `worktree-spawn repair`", path.display()),

@@ -17,6 +17,7 @@ use super::run;
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, Spawned, TaskArgs};
 use crate::agent_in_worktree::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
+use crate::apply::agent_config_files;
 use crate::apply::launch;
 use crate::apply::lock_and_excludes::{self, SpawnContext};
 use crate::apply::recover;
@@ -215,7 +216,7 @@ fn make(
             }
             Ok(SpawnDecision::Return(known)) => {
                 if !being_made.contains(&known.agent.id) {
-                    return Ok(found(*known, options));
+                    return found(context, *known, options);
                 }
                 if since.elapsed().as_secs() > 60 {
                     ui.note(format!("waiting for {}, which another process is making", known.agent.id));
@@ -237,12 +238,20 @@ fn make(
     }
 }
 
-/// A subtree that existed.
-fn found(known: KnownAgent, options: &SpawnOptions) -> Spawned {
-    let own = known.worktree.path.join(OWN_MCP_FILE);
-    let mcp = if own.exists() { own } else { known.worktree.path.join(MCP_FILE) };
-    let warning = format!("{} existed already: the file of its task is unchanged", known.agent.id);
-    spawned(known, false, mcp, options.task.iter().map(|_| warning.clone()).collect())
+/// A subtree that existed. What a killed spawn has not written in one that was kept is written now.
+fn found(context: &SpawnContext<'_>, known: KnownAgent, options: &SpawnOptions) -> Result<Spawned> {
+    let (worktree, agent) = (&known.worktree, &known.agent);
+    let git = worktree.git(context.git, context.place)?;
+    let is_tracked = !git.ls_files(&worktree.path, &[MCP_FILE.into()])?.is_empty();
+    let file = if is_tracked || worktree.path.join(OWN_MCP_FILE).exists() { OWN_MCP_FILE } else { MCP_FILE };
+    let mcp = worktree.path.join(file);
+    if !mcp.exists() {
+        agent_config_files::furnish(context.env, worktree, agent, None)?;
+        agent_config_files::connect(context.env, worktree, agent, file)?;
+        lock_and_excludes::restore_excludes(context.place)?;
+    }
+    let warning = format!("{} existed already: the file of its task is unchanged", agent.id);
+    Ok(spawned(known, false, mcp, options.task.iter().map(|_| warning.clone()).collect()))
 }
 
 fn spawned(known: KnownAgent, created: bool, mcp_config: PathBuf, warnings: Vec<String>) -> Spawned {

@@ -1,6 +1,7 @@
 //! Commands that are killed or interrupted: a spawn is there or is not, and nothing is lost.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use crate::support::spawn::{
@@ -184,12 +185,17 @@ fn a_spawn_interrupted_in_a_hook_is_undone_and_later_work_is_kept() {
     assert_eq!(spawn("INT").code(), Some(130));
     assert_eq!(journals(&app), 0);
     app.spawn(&["doctor"]).exit(1).out_has("main.x has lost its configuration");
+    app.spawn(&["remove", "x"]).exit(1).err_has("made-by-hook");
+    // What the spawn would have written is written for who asks for the subtree.
+    let found = app.spawn(&["subtree", "x", "--if-exists", "return", "--json"]).exit(0).json();
+    assert!(found["created"] == false && Path::new(text(&found, "/mcp_config")).is_file(), "{found}");
+    app.spawn(&["doctor"]).exit(0).any_out();
     std::fs::remove_file(path.join("made-by-hook")).unwrap();
     app.spawn(&["remove", "x"]).succeeds();
     spawn("KILL");
     assert_eq!(journals(&app), 2);
     // The hook's untracked file could be somebody's work.
-    app.spawn(&["repair"]).exit(0).out_has("kept");
+    app.spawn(&["repair"]).exit(0).out_has("kept").out_has("or says what would be lost");
     assert!(path.join("made-by-hook").exists());
     w.at(&path).spawn(&["whoami"]).exit(0).out_has("main.x");
     std::fs::remove_file(path.join("made-by-hook")).unwrap();
@@ -207,6 +213,26 @@ fn a_spawn_interrupted_in_a_hook_is_undone_and_later_work_is_kept() {
     app.spawn(&["repair"]).exit(0).out_has("kept");
     app.spawn(&["remove", "x"]).succeeds();
     assert_nothing_left(&app, "x", "after repair");
+}
+
+#[test]
+fn a_spawn_interrupted_in_its_set_up_takes_that_back() {
+    let w = World::new();
+    let app = app(&w);
+    app.approved(
+        "setup = [\"echo > ~/begun; exec sleep 600\"]\nteardown = [\"touch ~/torn-down\"]\n[env]\nA = \"1\"\n\
+         [files.placed]\ncontent = \"x\"\n",
+    );
+    app.apply(&["hook", "install"]).succeeds();
+    let child = start_in_group(&app, &["subtree", "x"]);
+    wait_for(|| w.home("begun").exists());
+    app.sh(&format!("kill -INT {}", child.id())).exit(0);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("nothing of the subtree was kept"), "{said}");
+    assert_nothing_left(&app, "x", "INT in its set-up");
+    assert!(w.home("torn-down").exists(), "{said}");
 }
 
 #[test]
