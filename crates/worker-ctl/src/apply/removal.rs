@@ -45,10 +45,16 @@ pub fn stays(worker: &Worker, with_worktree: bool) -> bool {
     worker.adopted.is_some() && !with_worktree
 }
 
-/// Forgets a worker under its lock, whose worktree and branch stay as they are.
+/// Forgets a worker under its lock, whose worktree and branch stay as they are. Returns where the work is kept that nothing
+/// else has.
 pub fn forget(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
+    check_pinned(ctx, worker, is_forced)?;
     session::end_one(ctx, worker, is_forced)?;
-    remove_record(ctx, worker).map(|()| Vec::new())
+    let mut kept = trash::keep_tips(ctx, worker, &check_pinned(ctx, worker, is_forced)?)?;
+    note_kept(ctx, worker, &kept)?;
+    with_kept(&kept, remove_record(ctx, worker))?;
+    kept.extend(kept_before(worker));
+    Ok(kept)
 }
 
 /// Removes what we keep of a worker. The state is written last.
@@ -112,8 +118,7 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
             }
             // In the person's own repository an agent can move the branch that has the work, if only for a moment.
             if ctx.repo.is_own && kept.is_empty() {
-                let name = format!("refs/shopfloor/trash/{}/{}", worker.name, ctx.stamp());
-                ctx.repo.update_ref(&[&name, &tip, &"0".repeat(tip.len())])?;
+                trash::keep_commit(ctx, &worker.name, &tip)?;
             }
             ctx.repo.update_ref(&["-d", &branch, &tip])?;
         }
@@ -131,10 +136,15 @@ fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses, is_forced: bool) ->
     let in_sandbox = sandbox::keep_losses(ctx, worker, is_forced)?;
     let mut kept = trash::keep(ctx, worker, losses)?;
     kept.extend(in_sandbox);
-    ctx.update_worker(&worker.name, |worker| worker.notes.extend(kept.iter().cloned().map(Note::Kept)))?;
+    note_kept(ctx, worker, &kept)?;
     sandbox::remove(ctx, worker)?;
     runner::empty(ctx, worker)?;
     Ok(kept)
+}
+
+/// Notes where work is kept until the command has ended.
+fn note_kept(ctx: &Context<'_>, worker: &Worker, kept: &[String]) -> Result<()> {
+    ctx.update_worker(&worker.name, |worker| worker.notes.extend(kept.iter().cloned().map(Note::Kept)))
 }
 
 /// Where commands that did not end have kept what they took away.
@@ -197,6 +207,13 @@ pub fn reset(
 /// Reads the losses, and refuses them unless they are to be kept.
 pub fn check_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Losses> {
     let losses = Losses::read(&ctx.of(worker)?.repo, worker)?;
+    refuse_loss(worker, &losses, is_forced)?;
+    Ok(losses)
+}
+
+/// The same for a worker whose worktree and branch stay: of what only refs of ours and the record have.
+pub fn check_pinned(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Losses> {
+    let losses = Losses::only_pinned(&ctx.of(worker)?.repo, worker)?;
     refuse_loss(worker, &losses, is_forced)?;
     Ok(losses)
 }

@@ -22,8 +22,7 @@ pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<S
         return Ok(Vec::new());
     }
     let (commit, files) = snapshot(ctx, worker, losses)?;
-    let name = format!("refs/shopfloor/trash/{}/{}", worker.name, ctx.stamp());
-    ctx.repo.update_ref(&[&name, &commit, &"0".repeat(commit.len())])?;
+    let name = keep_commit(ctx, &worker.name, &commit)?;
     // The stashes are kept now, and stay in git's list.
     let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&ctx.repo, worker)? };
     if again != *losses || write_tree(ctx, worker, losses)? != files {
@@ -32,6 +31,27 @@ pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<S
             .hint(format!("run the same command again; the work up to now is kept as {name}")));
     }
     Ok(vec![name])
+}
+
+/// Keeps commits of a worker whose worktree stays. Returns where.
+pub fn keep_tips(ctx: &Context<'_>, worker: &Worker, Losses { tips, .. }: &Losses) -> Result<Vec<String>> {
+    let Some(first) = tips.first() else { return Ok(Vec::new()) };
+    let commit = commit_tree(ctx, &ctx.repo.tree_of(first)?, tips, &format!("work of {}", worker.name))?;
+    Ok(vec![keep_commit(ctx, &worker.name, &commit)?])
+}
+
+/// Keeps a commit under a new ref for the worker of this name. Returns the ref.
+pub fn keep_commit(ctx: &Context<'_>, worker: &str, commit: &str) -> Result<String> {
+    let name = format!("refs/shopfloor/trash/{worker}/{}", ctx.stamp());
+    ctx.repo.update_ref(&[&name, commit, &"0".repeat(commit.len())])?;
+    Ok(name)
+}
+
+/// Creates a commit of ours.
+fn commit_tree(ctx: &Context<'_>, tree: &str, parents: &[String], message: &str) -> Result<String> {
+    let identity = ["-c", "user.name=worker-ctl", "-c", "user.email=worker-ctl@localhost"];
+    let parents = parents.iter().flat_map(|parent| ["-p", parent]).collect::<Vec<_>>();
+    ctx.repo.ask(&ctx.repo.top, &[&identity[..], &["commit-tree", tree], &parents, &["-m", message]].concat())
 }
 
 /// Runs the `pre-remove` hooks of these tools, so that they save what only the worktree has.
@@ -46,17 +66,11 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
     let tree = worker.tree();
     let stashes = losses.stashes.iter().map(|(sha, _)| sha);
     let mut parents: Vec<String> = losses.tips.iter().chain(stashes).cloned().collect();
-    let root = &ctx.repo.top;
-    let make = |snapshot: &str, parents: &[String], message: &str| -> Result<String> {
-        let identity = ["-c", "user.name=worker-ctl", "-c", "user.email=worker-ctl@localhost"];
-        let parents = parents.iter().flat_map(|parent| ["-p", parent]).collect::<Vec<_>>();
-        ctx.repo.ask(root, &[&identity[..], &["commit-tree", snapshot], &parents, &["-m", message]].concat())
-    };
     let message = format!("work of {}", worker.name);
     if !tree.is_dir() {
         let first = parents.first().cloned().unwrap_or_default();
         let files = ctx.repo.tree_of(&first)?;
-        return Ok((make(&files, &parents, &message)?, write_tree(ctx, worker, losses)?));
+        return Ok((commit_tree(ctx, &files, &parents, &message)?, write_tree(ctx, worker, losses)?));
     }
     let head = ctx.repo.ask(tree, &["rev-parse", "HEAD"])?;
     if !parents.contains(&head) {
@@ -74,9 +88,9 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
     }
     let committed = ctx.repo.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
     if staged != files && staged != committed {
-        parents.push(make(&staged, &[head], &format!("staged work of {}", worker.name))?);
+        parents.push(commit_tree(ctx, &staged, &[head], &format!("staged work of {}", worker.name))?);
     }
-    Ok((make(&files, &parents, &message)?, files))
+    Ok((commit_tree(ctx, &files, &parents, &message)?, files))
 }
 
 /// Writes the worktree's files as one tree: tracked and untracked files, but no ignored ones. Empty when the worktree

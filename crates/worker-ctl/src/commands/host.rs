@@ -16,7 +16,7 @@ use toml_edit::{Item, table, value};
 use crate::apply::host_status::{self, time};
 use crate::apply::host_work::{self, ssh_to};
 use crate::apply::new_worker::edit_config;
-use crate::apply::publish;
+use crate::apply::{publish, trash};
 use crate::commands::hosted::{self, HOSTED};
 use crate::commands::init::KEPT;
 use crate::commands::on_host::exit_of;
@@ -286,21 +286,32 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     if ctx.is_dry {
         return Ok(show(ctx.ui, json!({ "host": name }), &[format!("forget the host {name}")]));
     }
-    if let Err(failure) = require_idle(ctx, &host) {
-        if !is_forced {
-            return Err(
-                failure.hint(format!("or forget it here all the same: `worker-ctl host remove {name} --force`"))
-            );
+    let is_idle = match require_idle(ctx, &host) {
+        Ok(()) => true,
+        Err(failure) if is_forced => {
+            ctx.ui.warn(failure);
+            false
         }
-        ctx.ui.warn(failure);
-    }
+        Err(failure) => {
+            let hint = format!("or forget it here all the same: `worker-ctl host remove {name} --force`");
+            return Err(failure.hint(hint));
+        }
+    };
     let _lock = hosts::lock(&ctx.root.path, name)?;
     for (_, journal) in host_work::open_accepts(ctx, &host)? {
         publish::drop_journal(&ctx.repo, &journal)?;
     }
     let below = format!("refs/shopfloor/hosts/{name}");
-    let listed = ctx.repo.ask(&ctx.repo.top, &["for-each-ref", "--format=%(refname)", &below])?;
-    ctx.repo.drop_refs(&listed.lines().map(str::to_owned).collect::<Vec<_>>())?;
+    let listed = ctx.repo.ask(&ctx.repo.top, &["for-each-ref", "--format=%(refname) %(objectname)", &below])?;
+    let refs: Vec<(&str, &str)> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
+    // A host that does not answer may be gone, and its work with it.
+    for (of, sha) in refs.iter().filter(|_| !is_idle) {
+        if !ctx.repo.has(&ctx.repo.base(), sha)? {
+            let of = of.strip_prefix("refs/shopfloor/hosts/").unwrap_or(of);
+            ctx.ui.note(format!("kept {}", trash::keep_commit(ctx, of, sha)?));
+        }
+    }
+    ctx.repo.drop_refs(&refs.iter().map(|(of, _)| (*of).to_owned()).collect::<Vec<_>>())?;
     ctx.update(|state| {
         state.last_reviewed.take_if(|last| hosts::split(last).is_some_and(|(on, _)| on == name));
         Ok(())

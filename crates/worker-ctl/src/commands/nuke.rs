@@ -8,7 +8,7 @@ use shopfloor_core::proc::processes;
 use crate::apply::{removal, trash};
 use crate::commands;
 use crate::context::Context;
-use crate::plan::removal::describe_nuke;
+use crate::plan::removal::{describe_forget, describe_nuke};
 use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
@@ -43,7 +43,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::renew_base(ctx);
     // Check all workers before removing the first one.
     let check = |worker: &Worker| match removal::stays(worker, args.worktree) {
-        true => Ok(format!("forget {}; {} and {} stay", worker.name, worker.worktree_path, worker.branch)),
+        true => check_forget(ctx, worker, args.force),
         false => Ok(describe_nuke(worker, &removal::check_losses(ctx, worker, args.force)?)),
     };
     let plan = workers.iter().map(check).collect::<Result<Vec<String>>>()?;
@@ -77,4 +77,13 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         commands::print_kept(ctx, &worker.name, "removed", kept);
     })?;
     Ok(Exit::Done)
+}
+
+/// What it means to forget an adopted worker. Exit 1 if that would lose work.
+fn check_forget(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<String> {
+    let (losses, repo) = (removal::check_pinned(ctx, worker, is_forced)?, ctx.of(worker)?.repo);
+    let is_there = repo.common.is_dir() && repo.commit(&repo.top, &format!("refs/heads/{}", worker.branch))?.is_some();
+    let tree = worker.tree().is_dir().then_some(&*worker.worktree_path);
+    let stay: Vec<&str> = tree.into_iter().chain(is_there.then_some(&*worker.branch)).collect();
+    Ok(describe_forget(worker, &stay, &losses))
 }

@@ -42,15 +42,10 @@ impl Losses {
         let mut losses = Losses::default();
         let (base, tips) = tips(repo, worker)?;
         for tip in tips {
-            let range = match &base {
-                Some(base) if is_in(repo, base, &tip)? => continue,
-                Some(base) => repo.range(base, &tip),
-                None => vec![tip.clone()],
-            };
-            losses.commits.extend(repo.log(&["--format=%h %s"], &range)?.lines().map(str::to_owned));
-            losses.tips.push(tip);
+            if !is_in_any(repo, base.as_slice(), &tip)? {
+                losses.add_tip(repo, base.as_ref(), tip)?;
+            }
         }
-        losses.commits.dedup();
         let stashes = stashes(repo, worker);
         if stashes.len() > MOST_STASHES {
             let path = repo.common.join("logs/refs/stash");
@@ -81,6 +76,32 @@ impl Losses {
         }
         losses.has_modules |= recorded_dir(&repo.common, tree)?.is_some_and(|dir| dir.join("modules").is_dir());
         Ok(losses)
+    }
+
+    /// The work that only our own refs and the worker's record name, where its worktree and branch stay.
+    pub fn only_pinned(repo: &WorkRepo, worker: &Worker) -> Result<Losses> {
+        let mut losses = Losses::default();
+        // A repository that is gone has no refs of ours.
+        if !repo.common.is_dir() {
+            return Ok(losses);
+        }
+        let names = [vec![format!("refs/heads/{}", worker.branch), repo.base()], pinned(worker)].concat();
+        let mut commits = repo.commits(&names)?.into_iter();
+        let stay: Vec<String> = commits.by_ref().take(2).flatten().collect();
+        for tip in commits.flatten().collect::<BTreeSet<_>>() {
+            if !is_held(repo, &tip)? && !is_in_any(repo, &stay, &tip)? {
+                losses.add_tip(repo, stay.last(), tip)?;
+            }
+        }
+        Ok(losses)
+    }
+
+    fn add_tip(&mut self, repo: &WorkRepo, base: Option<&String>, tip: String) -> Result<()> {
+        let range = base.map_or_else(|| vec![tip.clone()], |base| repo.range(base, &tip));
+        self.commits.extend(repo.log(&["--format=%h %s"], &range)?.lines().map(str::to_owned));
+        self.commits.dedup();
+        self.tips.push(tip);
+        Ok(())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -117,13 +138,8 @@ pub fn stashes(repo: &WorkRepo, worker: &Worker) -> Vec<Stash> {
 /// worktree's HEAD, and where it was before an operation that is under way.
 fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Vec<String>)> {
     let tree = worker.tree();
-    let kept = ["pre", "review"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));
     let mut names = vec![repo.base(), format!("refs/heads/{}", worker.branch)];
-    names.extend(kept);
-    names.extend(worker.work.commit_sha.clone());
-    if let Task::Rebasing { pre_sha, .. } = &worker.task {
-        names.push(pre_sha.clone());
-    }
+    names.extend(pinned(worker));
     // As the clone has recorded it: that works without the worktree, and does not trust its `.git` file.
     if let Some(dir) = recorded_dir(&repo.common, tree)? {
         names.extend(named_commits(&dir, &[&OPERATION_HEADS[..], &["HEAD"]].concat())?);
@@ -134,6 +150,27 @@ fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Vec<String>
     }
     let (mut commits, mut seen) = (repo.commits(&names)?.into_iter(), BTreeSet::new());
     Ok((commits.next().flatten(), commits.flatten().filter(|sha| seen.insert(sha.clone())).collect()))
+}
+
+/// The commits of a worker's task that our own refs and its record name.
+fn pinned(worker: &Worker) -> Vec<String> {
+    let kept = ["pre", "review"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));
+    let pre_sha = if let Task::Rebasing { pre_sha, .. } = &worker.task { Some(pre_sha.clone()) } else { None };
+    kept.into_iter().chain(worker.work.commit_sha.clone()).chain(pre_sha).collect()
+}
+
+/// Whether a ref holds the commit that stays when a worker's task is over.
+fn is_held(repo: &WorkRepo, tip: &str) -> Result<bool> {
+    let stay =
+        ["--exclude=refs/shopfloor/*", "--all", "--glob=refs/shopfloor/trash/*", "--glob=refs/shopfloor/accepted/*"];
+    // The HEAD of a worktree that was deleted goes with git's record of it.
+    let asked = ["rev-list", "--max-count=1", "--ignore-missing", "--single-worktree", tip, "--not"];
+    Ok(repo.ask(&repo.top, &[&asked[..], &stay].concat())?.is_empty())
+}
+
+/// Whether one of these commits has all of that one.
+fn is_in_any(repo: &WorkRepo, commits: &[String], tip: &str) -> Result<bool> {
+    commits.iter().try_fold(false, |is_in_one, commit| Ok::<_, Failure>(is_in_one || is_in(repo, commit, tip)?))
 }
 
 /// Whether the default branch has the commit, or at least all of its changes.

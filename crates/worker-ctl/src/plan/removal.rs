@@ -22,11 +22,24 @@ pub fn refuse_loss(worker: &Worker, losses: &Losses, is_forced: bool) -> Result<
 /// What a removal removes and keeps, for a person.
 pub fn describe_nuke(worker: &Worker, losses: &Losses) -> String {
     let Worker { name, worktree_path, branch, .. } = worker;
-    let kept = match losses.lines().len() {
+    format!("remove {name} with {worktree_path} and {branch}{}", describe_kept(losses))
+}
+
+/// The same for one of which only the record goes: `stay` are its worktree and branch, as far as they are there.
+pub fn describe_forget(Worker { name, .. }: &Worker, stay: &[&str], losses: &Losses) -> String {
+    let stay = match stay {
+        [] => String::new(),
+        [one] => format!("; {one} stays"),
+        all => format!("; {} stay", all.join(" and ")),
+    };
+    format!("forget {name}{}{stay}", describe_kept(losses))
+}
+
+fn describe_kept(losses: &Losses) -> String {
+    match losses.lines().len() {
         0 => String::new(),
         count => format!(", and keep {count} of its commits and files under a ref"),
-    };
-    format!("remove {name} with {worktree_path} and {branch}{kept}")
+    }
 }
 
 #[cfg(test)]
@@ -43,5 +56,7 @@ mod tests {
         assert!(refuse_loss(&worker, &losses, true).is_ok());
         assert_eq!(describe_nuke(&worker, &Losses::default()), "remove adam with /w/adam and worker/adam");
         assert!(describe_nuke(&worker, &losses).ends_with("keep 1 of its commits and files under a ref"));
+        let forget = |stay: &[&str]| describe_forget(&worker, stay, &Losses::default());
+        assert_eq!((forget(&[]), forget(&["/w/adam"])), ("forget adam".into(), "forget adam; /w/adam stays".into()));
     }
 }

@@ -228,6 +228,37 @@ fn a_worktree_that_was_deleted_is_told_as_that() {
 }
 
 #[test]
+fn no_worker_is_forgotten_while_only_its_review_names_its_work() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam", "eve", "noah"]);
+    let app = &floor.app;
+    let shas = ["adam", "eve", "noah"].map(|name| {
+        let at = tree(&floor, name);
+        commit(&at, "Mine", &[name], "x\n");
+        floor.ctl(&["patrol"]).succeeds().any_err();
+        floor.ctl(&["review", name]).exit(0).any_out().any_err();
+        head(&at)
+    });
+    app.git(&["worktree", "remove", "--force", "../adam"]);
+    app.git(&["branch", "-q", "-D", "feature/adam"]);
+    app.git(&["update-ref", "-d", "refs/heads/feature/eve"]);
+    app.git(&["branch", "-m", "feature/noah", "other"]);
+    for (name, sha) in ["adam", "eve"].into_iter().zip(&shas) {
+        floor.ctl(&["nuke", name, "-n"]).exit(1).any_out().err_has("work that is nowhere else").err_has("Mine");
+        assert_eq!(refused(&floor, &["nuke", name, "--yes"], 1), "unmerged");
+        let would = floor.ctl(&["nuke", name, "-n", "--force"]).exit(0).any_err();
+        would.out_has(&format!("would forget {name}, and keep 1 of its commits"));
+        assert_eq!(would.stdout.contains("stay"), name == "eve", "{would}");
+        let kept = floor.ctl(&["nuke", name, "--yes", "--force"]).exit(0).any_err().stdout.clone();
+        app.git(&["merge-base", "--is-ancestor", sha, kept.trim()]);
+        assert_eq!(app.git(&["show", &format!("{}:{name}", kept.trim())]), "x\n");
+    }
+    // A branch of another name has it.
+    assert_eq!(floor.ctl(&["nuke", "noah", "--yes"]).exit(0).any_err().stdout, "removed noah\n");
+    assert_eq!(app.git(&["for-each-ref", "refs/shopfloor/review"]), "");
+}
+
+#[test]
 fn own_commits_land_as_they_are() {
     let w = World::new();
     let floor = Floor::adopted(&w, &["adam"]);

@@ -181,6 +181,25 @@ fn what_cannot_be_done_over_ssh_says_so_before_anything_has_changed() {
 }
 
 #[test]
+fn what_was_fetched_of_a_host_that_is_gone_is_kept() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, mut machines) = hub(&w, &["big"]);
+    hire(&floor, "big:eve");
+    work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    machines[0].vanish();
+    let removed = floor.ctl(&["host", "remove", "big", "--force"]).exit(0).any_out();
+    machines[0].come_back();
+    removed.err_has("kept refs/shopfloor/trash/big/eve/reviewed/");
+    let kept = floor.root.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash/big/eve/reviewed/"]);
+    assert_eq!(floor.root.git(&["show", &format!("{}:a.txt", kept.trim())]), "one\n");
+    assert_eq!(floor.root.git(&["for-each-ref", "refs/shopfloor/hosts/"]), "");
+}
+
+#[test]
 fn a_host_is_added_only_if_ssh_knows_it_and_has_the_programs() {
     if !needs_sshd() {
         return;
