@@ -16,6 +16,9 @@ use crate::layout::TOOL;
 
 pub use shopfloor_core::ssh::{LONG, SHORT, SOON};
 
+/// Runs a program behind its version, by which it is known.
+const VERSION_FIRST: &str = r#""$1" --version && exec "$@""#;
+
 /// ssh to a host, from a root.
 #[derive(Clone, Debug)]
 pub struct Ssh<'a> {
@@ -37,6 +40,12 @@ impl Ssh<'_> {
     pub fn tool(&self, words: &[OsString]) -> Vec<OsString> {
         let first = [TOOL.into(), format!("--root={}", self.host.table.root).into()];
         first.into_iter().chain(words.iter().cloned()).collect()
+    }
+
+    /// The same, which first says which program it is: a text alone could be that of anything.
+    pub fn known_tool(&self, words: &[OsString]) -> Vec<OsString> {
+        let first = ["sh", "-c", VERSION_FIRST, "sh"].map(OsString::from);
+        first.into_iter().chain(self.tool(words)).collect()
     }
 
     /// Asks worker-ctl there for one document. A failure there is one here, with the same words.
@@ -73,4 +82,18 @@ impl Ssh<'_> {
                 )),
         }
     }
+}
+
+/// What worker-ctl has said behind the line with its version; none if something else has answered.
+pub fn behind_version(said: &[u8]) -> Option<&[u8]> {
+    let is_version = |line: &[u8]| {
+        let version = line.strip_prefix(TOOL.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
+        version.and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit)
+    };
+    // A shell there may say something first.
+    let mut lines = said.split_inclusive(|byte| *byte == b'\n').scan(0_usize, |end, line| {
+        *end += line.len();
+        Some((line, *end))
+    });
+    lines.find(|(line, _)| is_version(line)).map(|(_, end)| &said[end..])
 }

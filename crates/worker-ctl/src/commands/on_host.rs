@@ -165,7 +165,7 @@ impl Line {
         if command == "nuke" && is_asked && !self.has("yes") {
             let mut dry = self.words.clone();
             dry.insert(1, "--dry-run".into());
-            let exit = self.tell(ctx, &ssh.run(&ssh.tool(&dry), Vec::new(), ssh::LONG)?)?;
+            let exit = self.tell(ctx, &ssh.run(&ssh.known_tool(&dry), Vec::new(), ssh::LONG)?)?;
             if exit != Exit::Done {
                 return Ok(exit);
             }
@@ -173,7 +173,7 @@ impl Line {
             self.words.insert(1, "--yes".into());
         }
         let limit = if command == "peek" { ssh::SOON / 4 } else { ssh::LONG };
-        let told = ssh.run(&ssh.tool(&self.words), input, limit).and_then(|output| self.tell(ctx, &output));
+        let told = ssh.run(&ssh.known_tool(&self.words), input, limit).and_then(|output| self.tell(ctx, &output));
         // Where nobody knows what came of it, it may have been done.
         if told.as_ref().map_or(true, |exit| exit.code() == 0) && !ctx.is_dry {
             ctx.warn_on_failure(&self.host.name, || self.remember(ctx, held, told.is_ok()));
@@ -221,8 +221,10 @@ impl Line {
         let lines = String::from_utf8_lossy(&output.stderr).into_owned();
         let (exit, host) = (exit_of(output.status), &self.host.name);
         let is_ours = [0, 1, 2, 3, 4, 75, 124].contains(&output.status.code());
-        let has_told = self.print(ctx, &output.stdout);
-        if !is_ours || ctx.ui.is_json() && !has_told && !(exit == Exit::Done && is_one(&self.command, &[LISTS])) {
+        let answer = ssh::behind_version(&output.stdout);
+        let has_told = answer.is_some_and(|answer| self.print(ctx, answer));
+        let may_be_empty = !ctx.ui.is_json() || exit == Exit::Done && is_one(&self.command, &[LISTS]);
+        if !is_ours || answer.is_none() || !has_told && !may_be_empty {
             return Err(failure::there(4, format!("{host}: worker-ctl there gave no answer ({})", output.status))
                 .details(lines.lines().take(20).map(|line| format!("  {}", printable(line)))));
         }
@@ -298,7 +300,7 @@ impl Line {
             let mut words: Vec<OsString> = self.words.iter().filter(own).cloned().collect();
             words.insert(1, format!("--timeout={}ms", left.as_millis().max(1)).into());
             let ssh = ssh_to(ctx, &self.host);
-            match ssh.run(&ssh.tool(&words), Vec::new(), SLICE * 3) {
+            match ssh.run(&ssh.known_tool(&words), Vec::new(), SLICE * 3) {
                 Ok(output) if output.status.code() != 124 => return self.tell(ctx, &output),
                 Ok(_) => {
                     is_cut = false;

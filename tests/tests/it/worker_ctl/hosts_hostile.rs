@@ -47,6 +47,19 @@ fn nothing_comes_of_what_a_host_makes_up() {
     says("message", "cat > /dev/null; printf '\\033]0;x\\007\\n'; printf 'worker-ctl: error: \\033[2J\\n' >&2; exit 1");
     let shown = floor.ctl(&["message", "big:eve", "x"]).exit(1);
     assert!(!shown.stdout.contains(['\u{1b}', '\u{7}']) && !shown.stderr.contains('\u{1b}'), "{shown}");
+    // Another program of that name has done nothing, whatever it ends with.
+    big.program("worker-ctl", "echo hello world");
+    for args in [
+        &["start", "big:eve", "--task", "x"][..],
+        &["message", "big:eve", "x"],
+        &["wait", "big:eve", "--for", "idle"],
+        &["up", "--host", "big"],
+        &["queue", "--host", "big", "--json"],
+        &["nuke", "big:eve", "--yes"],
+    ] {
+        let refused = floor.ctl(args).exit(4).any_out().any_err();
+        assert!(!refused.stdout.contains("hello"), "{refused}");
+    }
 }
 
 #[test]
