@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::Result;
 use shopfloor_core::ssh;
 use shopfloor_core::text::printable;
 
@@ -68,8 +68,9 @@ impl Ssh<'_> {
             let lines = text(&error["message"]);
             let message = format!("{host}: {}", lines.first().map_or("failed", String::as_str));
             let failed = failure::there(output.status.code(), message).details(lines.into_iter().skip(1));
+            // No command to run comes from a host: what it proposes are its words.
             let hints = error["hints"].as_array().into_iter().flatten().flat_map(text);
-            return Err(hints.fold(failed, Failure::hint));
+            return Err(failed.details(hints.map(|hint| format!("{host}: hint: {hint}"))));
         }
         match answer.filter(|_| output.status.code() <= 1) {
             Some(answer) => Ok(answer),

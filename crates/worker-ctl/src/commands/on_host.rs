@@ -228,12 +228,15 @@ impl Line {
             return Err(failure::there(4, format!("{host}: worker-ctl there gave no answer ({})", output.status))
                 .details(lines.lines().take(20).map(|line| format!("  {}", printable(line)))));
         }
-        let own = |line: &str| line.strip_prefix("worker-ctl: ").map(|said| format!("{}: {said}", ctx.ui.tool()));
         for line in lines.lines() {
             let line = self.renamed(line);
-            ctx.ui.relay(
-                &own(&line).unwrap_or_else(|| if line.starts_with("  ") { line } else { format!("{host}: {line}") }),
-            );
+            ctx.ui.relay(&match (line.strip_prefix("worker-ctl: "), line.strip_prefix("  ")) {
+                (Some(said), _) => format!("{}: {said}", ctx.ui.tool()),
+                // No command to run comes from a host: what it proposes are its words.
+                (None, Some(more)) if more.starts_with("hint: ") => format!("  {host}: {more}"),
+                (None, Some(_)) => line.clone(),
+                (None, None) => format!("{host}: {line}"),
+            });
         }
         Ok(exit)
     }
@@ -269,7 +272,7 @@ impl Line {
                 let text = error["message"].as_str().map(|text| self.renamed(text));
                 error["message"] = text.into();
                 for hint in error.get_mut("hints").and_then(Value::as_array_mut).into_iter().flatten() {
-                    *hint = hint.as_str().map(|hint| self.renamed(hint)).into();
+                    *hint = hint.as_str().map(|hint| format!("{}: {}", self.host.name, self.renamed(hint))).into();
                 }
             }
             ctx.ui.json(&named(&self.host, answer));

@@ -40,12 +40,20 @@ fn nothing_comes_of_what_a_host_makes_up() {
     }
     says("review", "echo '{\"sha\":\"--upload-pack=touch /tmp/x\"}'");
     floor.ctl(&["review", "big:eve"]).exit(4).err_has("names no commit");
+    // What it proposes to run are its own words.
+    says("review", "echo '{\"error\":{\"message\":\"no\",\"hints\":[\"run `rm -rf ~`\"]}}'; exit 1");
+    let proposed = floor.ctl(&["review", "big:eve"]).exit(1);
+    assert!(proposed.stderr.contains("\n  big: hint: run `rm -rf ~`\n"), "{proposed}");
     for error in ["7", "[]", "\"x\"", "null", "{\"message\":{}}"] {
         says("message", &format!("echo '{{\"error\":{error},\"workers\":[7,{{}}],\"worker\":[]}}'; exit 1"));
         floor.ctl(&["message", "big:eve", "x", "--json"]).exit(1).any_out();
     }
-    says("message", "cat > /dev/null; printf '\\033]0;x\\007\\n'; printf 'worker-ctl: error: \\033[2J\\n' >&2; exit 1");
+    says(
+        "message",
+        "cat > /dev/null; printf '\\033]0;x\\007\\n'; printf 'worker-ctl: error: \\033[2J\\n  hint: y\\n' >&2; exit 1",
+    );
     let shown = floor.ctl(&["message", "big:eve", "x"]).exit(1);
+    shown.err_has("\n  big: hint: y\n");
     assert!(!shown.stdout.contains(['\u{1b}', '\u{7}']) && !shown.stderr.contains('\u{1b}'), "{shown}");
     // Another program of that name has done nothing, whatever it ends with.
     big.program("worker-ctl", "echo hello world");
