@@ -298,12 +298,15 @@ impl Line {
         let (start, mut is_cut) = (Instant::now(), false);
         loop {
             let asked = Instant::now();
-            let left = limit.as_ref().map_or(SLICE, |(limit, _)| limit.saturating_sub(start.elapsed()).min(SLICE));
+            let rest = limit.as_ref().map_or(SLICE * 3, |(limit, _)| limit.saturating_sub(start.elapsed()));
+            let left = rest.min(SLICE);
             let own = |word: &&OsString| !word.as_encoded_bytes().starts_with(b"--timeout");
             let mut words: Vec<OsString> = self.words.iter().filter(own).cloned().collect();
             words.insert(1, format!("--timeout={}ms", left.as_millis().max(1)).into());
             let ssh = ssh_to(ctx, &self.host);
-            match ssh.run(&ssh.known_tool(&words), Vec::new(), SLICE * 3) {
+            // The answer comes a little later than the end of its time. A host that hangs gets no more than that.
+            let most = rest.saturating_add(ssh::SHORT).min(SLICE * 3);
+            match ssh.run(&ssh.known_tool(&words), Vec::new(), most) {
                 Ok(output) if output.status.code() != 124 => return self.tell(ctx, &output),
                 Ok(_) => {
                     is_cut = false;

@@ -166,6 +166,10 @@ fn hosts_that_hang_or_shout_cost_two_seconds_together() {
     let began = std::time::Instant::now();
     floor.ctl(&["status"]).exit(0).out_has("unreachable since");
     assert!(began.elapsed().as_millis() < 3_800, "{:?}", began.elapsed());
+    let began = std::time::Instant::now();
+    let late = floor.ctl(&["wait", "big:eve", "--for", "busy", "--timeout", "1s"]).exit(124);
+    late.err_has("did not become busy within 1s");
+    assert!(began.elapsed().as_secs() < 15, "{:?}", began.elapsed());
     machines[0].program("worker-ctl", "yes >&2");
     let failed = floor.ctl(&["message", "big:eve", "x", "--json"]).exit(4).json();
     assert!(text(&failed, "/error/message").contains("more than 16 MB"), "{failed}");
