@@ -164,20 +164,13 @@ pub fn kind(path: &str) -> &'static str {
 /// Where a line ends for the most generous of its readers.
 const ENDS: [char; 10] = ['\n', '\r', '\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// What those lines of an environment may start that no known text has.
+/// What those lines of an environment may start that no known text has. By default nothing starts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Starting {
     /// The variables that start programs, by their names or because their value is a command.
     pub names: BTreeSet<String>,
     /// Whether a line sets no variable: a shell would run it.
     pub has_command: bool,
-}
-
-impl Starting {
-    /// Whether nothing starts.
-    pub fn is_empty(&self) -> bool {
-        !self.has_command && self.names.is_empty()
-    }
 }
 
 /// A line with the quote that is open at its beginning, and what of it is the value of a variable, without a quoted

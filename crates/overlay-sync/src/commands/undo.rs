@@ -8,7 +8,7 @@ use shopfloor_core::ui::Ui;
 use super::preview::preview_change;
 use crate::apply::overlay_change::{OverlayChange, change};
 use crate::apply::user_edits;
-use crate::execution_risk;
+use crate::execution_risk::{self, Starting};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_change;
 use crate::failure;
@@ -62,7 +62,7 @@ fn without(ground: &dyn Ground, record: &LogRecord, now: &[u8]) -> Result<Vec<u8
     // What was changed since at the same place stays.
     let input = MergeInput { base: Some(&after), overlay: now, workspace: &before, kind, rule: Rule::Overlay };
     let merged = by_rule(&input);
-    if kind == FileType::Env && !execution_risk::starting(&merged.bytes, &[now, &before]).is_empty() {
+    if kind == FileType::Env && execution_risk::starting(&merged.bytes, &[now, &before]) != Starting::default() {
         return Err(nothing("lines that came since would be outside of their quotes, and a shell would run them")
             .hint(format!("edit {path} yourself: `overlay-sync show {from}` prints the text from before")));
     }

@@ -49,8 +49,7 @@ pub fn canonical(bytes: &[u8]) -> Vec<u8> {
 /// Whether variables identify their lines: each is set once, and no quoted value spans lines.
 pub fn is_plain(bytes: &[u8]) -> bool {
     let mut seen = BTreeSet::new();
-    let once = lines::split(bytes).filter_map(variable).all(|name| seen.insert(name));
-    once && lines::split(bytes).all(|line| variable(line).is_none() || left_open(line).is_none())
+    lines::split(bytes).all(|line| variable(line).is_none_or(|name| seen.insert(name) && left_open(line).is_none()))
 }
 
 /// The quote with which the value of this line begins, if it does not end there. Any other quote is an ordinary

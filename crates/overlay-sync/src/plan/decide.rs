@@ -14,15 +14,14 @@ use crate::sync_action::SyncRule;
 /// Decides what to do about a file.
 pub fn decide(file: &FileView<'_>) -> Decision {
     let here = file.here.unwrap_or_default();
-    let held = |why: String| Decision { step: Step::Hold(why, Digest::of(here)), part: None };
     let decision = match SharedView::cut(file, &[]) {
         Ok(view) => decide_view(file, view),
         Err(_) if file.accepted.contains(&Digest::of(here)) => decide_view(file, None),
-        Err(why) => return held(why),
+        Err(why) => return held(file, why),
     };
     let Step::Dispute(places) = &decision.step else { return decision };
     let why = format!("both sides changed {}", places.join(", "));
-    let Some(entries) = disputed_entries(file, places) else { return held(why) };
+    let Some(entries) = disputed_entries(file, places) else { return held(file, why) };
     // The entries in dispute wait as a part, and the rest of the file is decided without them.
     let mut part = WaitingPart::new(file.kind, here, &entries, why.clone());
     let view = SharedView::cut(file, &entries);
@@ -37,8 +36,12 @@ pub fn decide(file: &FileView<'_>) -> Decision {
     }
     match view.map(|view| decide_view(file, view)) {
         Ok(decision) if !matches!(decision.step, Step::Dispute(_)) => Decision { part: Some(part), ..decision },
-        _ => held(why),
+        _ => held(file, why),
     }
+}
+
+fn held(file: &FileView<'_>, why: String) -> Decision {
+    Decision { step: Step::Hold(why, Digest::of(file.here.unwrap_or_default())), part: None }
 }
 
 /// The entries at these places. `None` if one of them cannot be removed from the texts as a single entry.
@@ -57,10 +60,7 @@ fn decide_view(file: &FileView<'_>, view: Option<SharedView>) -> Decision {
     let Some(view) = view else { return Decision { step: decide_shared(file), part: None } };
     match view.restore(file, decide_shared(&view.shared(file))) {
         Some(step) => Decision { step, part: view.part },
-        None => {
-            let here = Digest::of(file.here.unwrap_or_default());
-            Decision { step: Step::Hold(INSEPARABLE.into(), here), part: None }
-        }
+        None => held(file, INSEPARABLE.into()),
     }
 }
 

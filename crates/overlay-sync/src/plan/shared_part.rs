@@ -8,7 +8,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::decision::{FileView, StaleText, Step, WaitingPart};
-use crate::execution_risk;
+use crate::execution_risk::{self, Starting};
 use crate::merge::{
     EntryPath, FileType, Freshness, Grow, Grown, additions, donate, entries, freshness, grown, strip, unsafe_entries,
 };
@@ -256,7 +256,8 @@ fn started(file: &FileView<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> 
 /// other.
 pub fn runs_merged(file: &FileView<'_>, merged: &[u8], sides: &[&[u8]]) -> bool {
     let is_looked_at = file.kind == FileType::Env && file.policy.reviewed.is_some();
-    is_looked_at && sides.iter().all(|side| *side != merged) && !execution_risk::starting(merged, sides).is_empty()
+    let is_new = sides.iter().all(|side| *side != merged);
+    is_looked_at && is_new && execution_risk::starting(merged, sides) != Starting::default()
 }
 
 /// Each entry is looked for in each line of each text.
