@@ -104,10 +104,8 @@ impl WatchedDirs {
         let mut changed = false;
         self.degraded = None;
         self.polled.clear();
-        for (dir, id) in wanted {
-            if self.dirs.contains_key(&dir) {
-                continue;
-            }
+        let new: Vec<_> = wanted.into_iter().filter(|(dir, _)| !self.dirs.contains_key(dir)).collect();
+        for (dir, id) in new {
             let armed = match &mut self.watcher {
                 Ok(watcher) => watcher.watch(&dir, RecursiveMode::NonRecursive).map_err(|e| e.to_string()),
                 Err(why) => Err(why.to_string()),

@@ -81,14 +81,12 @@ fn attach_far(ui: &Ui, overlay: &Overlay, place: FarPlace, is_agreed: bool) -> R
     let known = Workspace::load_all(&overlay.store.workspaces())?;
     let is_same = |known: &FarPlace| (&known.dest, &known.path) == (&place.dest, &place.path);
     let known = known.into_iter().find(|workspace| workspace.far.as_ref().is_some_and(is_same));
-    let takes_private = match &known {
-        Some(known) => is_agreed || known.far.as_ref().is_some_and(|place| place.takes_private),
-        None => {
-            let question =
-                format!("let files that look private travel to {} too, such as .env?", printable(&place.dest));
-            is_agreed || ui.can_ask() && ui.confirm(&question)
-        }
-    };
+    let question = format!("let files that look private travel to {} too, such as .env?", printable(&place.dest));
+    let takes_private = is_agreed
+        || match &known {
+            Some(known) => known.far.as_ref().is_some_and(|place| place.takes_private),
+            None => ui.can_ask() && ui.confirm(&question),
+        };
     let agreed = FarPlace { takes_private, ..place.clone() };
     let workspace = known.unwrap_or_else(|| Workspace::of_machine(agreed.clone()));
     let workspace = Workspace { far: Some(agreed.clone()), ..workspace };

@@ -1,7 +1,7 @@
 //! `manifest`: what a workspace and the overlay held in common last.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -23,10 +23,8 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
-    let path = match &args.workspace {
-        Some(path) => path.clone(),
-        None => overlay.repo.require_worktree()?.to_path_buf(),
-    };
+    let own = || overlay.repo.require_worktree().map(Path::to_path_buf);
+    let path = args.workspace.clone().map_or_else(own, Ok)?;
     let paths = WorkspaceArgs { paths: vec![path], nul: false }.read(ui, &overlay.env)?;
     let found = overlay.workspaces(&paths)?;
     let workspace = found.first().ok_or_else(|| Failure::not_found("the workspace is not attached"))?;
