@@ -66,7 +66,15 @@ fn table(ours: &mut dyn TableLike, theirs: Option<&dyn TableLike>, to: &Members)
 
 fn change(ours: &mut Item, theirs: Option<&Item>, to: &Tree) -> Option<()> {
     if let (Tree::Object(members), Some(table)) = (to, ours.as_table_like_mut()) {
-        return self::table(table, theirs.and_then(Item::as_table_like), members);
+        self::table(table, theirs.and_then(Item::as_table_like), members)?;
+        if table.is_empty() {
+            // What only the names of its entries told of needs a header of its own.
+            table.set_dotted(false);
+            if let Some(table) = ours.as_table_mut() {
+                table.set_implicit(false);
+            }
+        }
+        return Some(());
     }
     if let (Tree::Array(items), Some(array)) = (to, ours.as_array_mut()) {
         let theirs_noted = theirs.and_then(Item::as_array).is_some_and(|array| array.to_string().contains('#'));

@@ -87,6 +87,31 @@ fn drop_works_in_any_file_and_no_gate_holds_it() {
     assert_eq!((s.text(".env"), s.b.read(".env")), ("A=1\nB=1\n".into(), "A=1\nB=1\n".into()));
 }
 
+/// In TOML a table may be there only in the names of those below it.
+#[test]
+fn the_last_table_below_a_parent_leaves_the_parent_empty() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".data/x.toml", "a = 1\n\n[t.foo]\nb = 1\n");
+    s.put(".data/y.toml", "t.foo = 1\na = 1\n");
+    s.attach();
+    for file in [".data/x.toml", ".data/y.toml"] {
+        s.app.overlay(&["drop", file, "t.foo"]).succeeds();
+        s.all_are(file, "a = 1\n\n[t]\n");
+    }
+    configure(&w, "[overlay-sync.path.\".data/*\"]\nlocal = [\"t.foo\"]\n");
+    s.app.write(".data/z.toml", "a = 1\n\n[t.foo]\nb = 1\n");
+    s.app.overlay(&["add", ".data/z.toml"]).succeeds();
+    assert_eq!(s.text(".data/z.toml"), "a = 1\n\n[t]\n");
+    for (name, text) in
+        [("base", "[t.foo]\nb = 1\n[t.bar]\nc = 1\n"), ("one", "[t.foo]\nb = 1\n"), ("other", "[t.bar]\nc = 1\n")]
+    {
+        s.app.write(name, text);
+    }
+    let merged = s.app.overlay(&["merge", "base", "one", "other", "--path", "x.toml"]).exit(0);
+    assert_eq!(merged.stdout, "[t]\n");
+}
+
 #[test]
 fn a_workspaces_own_entry_is_not_held_after_a_drop() {
     let w = World::new();
