@@ -34,7 +34,7 @@ pub struct Args {
     /// Their file
     theirs: PathBuf,
     /// The path of the file in the repository
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     path: Option<PathBuf>,
     /// The name that git gives their side
     #[arg(long, allow_hyphen_values = true)]

@@ -29,7 +29,7 @@ pub struct Args {
     /// The workspace's side
     workspace: PathBuf,
     /// Tell the file's type by this name instead of OVERLAY's
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     path: Option<PathBuf>,
     /// Replace OVERLAY with the result instead of printing it
     #[arg(long)]

@@ -56,13 +56,17 @@ fn git_uses_it_as_a_merge_driver() {
     let app = w.app();
     app.git(&["config", "merge.overlay-sync.driver", "overlay-sync merge --write %O %A %B --path %P"]);
     app.commit(".gitattributes", "*.json merge=overlay-sync\n");
-    app.commit("settings.json", "{\n  \"allow\": [\"ls\"]\n}\n");
+    let files = ["settings.json", "./-y.json"];
+    files.iter().for_each(|file| app.commit(file, "{\n  \"allow\": [\"ls\"]\n}\n"));
     for (branch, entry) in [("a", "git"), ("b", "npm")] {
         app.git(&["checkout", "-q", "-b", branch, "main"]);
-        app.commit("settings.json", &format!("{{\n  \"allow\": [\"ls\", \"{entry}\"]\n}}\n"));
+        let text = format!("{{\n  \"allow\": [\"ls\", \"{entry}\"]\n}}\n");
+        files.iter().for_each(|file| app.commit(file, &text));
     }
     app.git(&["merge", "-q", "a", "-m", "both"]);
-    assert_eq!(app.read("settings.json"), "{\n  \"allow\": [\"ls\", \"npm\", \"git\"]\n}\n");
+    for file in files {
+        assert_eq!(app.read(file), "{\n  \"allow\": [\"ls\", \"npm\", \"git\"]\n}\n");
+    }
     assert_eq!(app.git(&["status", "--porcelain"]), "");
 }
 
