@@ -275,7 +275,7 @@ fn decide(
     let named = request.branch.as_deref();
     let branches = facts::branches(git, place, &format!("{prefix}.{stem}"), named)?;
     facts::refuse_git_dir(place, &caller.worktree.path, &request.base)?;
-    facts::refuse_links(&caller.worktree.path, &request.base)?;
+    facts::refuse_blocked(&caller.worktree.path, &request.base)?;
     let paths: Vec<PathBuf> = slugs.iter().map(|slug| path_of(caller, request, slug)).collect();
     let occupied = facts::occupied(&paths);
     let is_new = |name: &&str| request.from.is_none() && branches.iter().all(|(local, _)| local != name);

@@ -170,16 +170,22 @@ pub fn refuse_others_place(place: &Place, worktree: &Path) -> Result<()> {
     )))
 }
 
-/// Refuses a base inside a worktree that leads through a link, because a checked-in link could lead anywhere.
-pub fn refuse_links(worktree: &Path, base: &Path) -> Result<()> {
-    let Some(rel) = RelPath::parse_os(base.as_os_str()).ok().filter(|_| base.is_relative()) else { return Ok(()) };
-    let found = Root::open(worktree)?.look(&rel)?;
-    let blocked = match found {
-        Found::Blocked(at) => Some(at.to_string()),
-        Found::Link(_) | Found::File(_) | Found::Special => Some(rel.to_string()),
-        Found::Missing | Found::Dir => None,
+/// Refuses a base that leads through something else than a directory, and inside a worktree also through a link, because a
+/// checked-in link could lead anywhere.
+pub fn refuse_blocked(worktree: &Path, base: &Path) -> Result<()> {
+    let whole = worktree.join(base);
+    let blocked = match RelPath::parse_os(base.as_os_str()) {
+        Ok(rel) => match Root::open(worktree)?.look(&rel)? {
+            Found::Blocked(at) => Some(worktree.join(at.as_path())),
+            Found::Link(_) | Found::File(_) | Found::Special => Some(whole.clone()),
+            Found::Missing | Found::Dir => None,
+        },
+        Err(_) => {
+            let there = whole.ancestors().find(|path| path.symlink_metadata().is_ok());
+            there.filter(|path| !path.is_dir()).map(Path::to_path_buf)
+        }
     };
     let Some(at) = blocked else { return Ok(()) };
-    let message = format!("worktrees go below {}, and {at} is not a directory there", worktree.join(base).display());
+    let message = format!("worktrees go below {}, and {} is not a directory", whole.display(), at.display());
     Err(failure::BLOCKED.with(Exit::Bad, message).hint("move it away, or name another place with `--base-dir`"))
 }

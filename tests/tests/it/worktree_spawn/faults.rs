@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::support::spawn::{app, journals};
-use crate::support::world::{World, needs_mount};
+use crate::support::world::{World, needs_mount, text};
 
 #[test]
 fn an_unwritable_base_leaves_nothing() {
@@ -20,6 +20,20 @@ fn an_unwritable_base_leaves_nothing() {
     assert_eq!(journals(&app), 0);
     let fine = app.run_bound("worktree-spawn", &["subtree", "x", "--task", "t"]).exit(0);
     assert!(Path::new(fine.stdout.trim_end()).join("README.md").exists());
+}
+
+#[test]
+fn a_base_that_is_a_file_is_told_before_anything_is_made() {
+    let w = World::new();
+    let app = app(&w);
+    app.sh("ln -s nowhere ../broken").exit(0);
+    for base in ["README.md", "src/main.rs/below", "../broken"] {
+        for args in [&["--json"][..], &["--json", "-n"]] {
+            let refused = app.spawn(&[&["subtree", "x", "--base-dir", base], args].concat()).exit(2).json();
+            assert_eq!(text(&refused, "/error/kind"), "blocked", "{refused}");
+        }
+    }
+    assert_eq!(app.git(&["branch", "--list", "main.x"]), "");
 }
 
 #[test]
