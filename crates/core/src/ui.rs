@@ -42,7 +42,7 @@ pub struct Options {
 /// it does not know on to worker-ctl.
 const FRONT_WORDS: [(&str, &str); 18] = [
     // The front door has no such options.
-    ("or name the prefix: `worktree-spawn subtree --base-name main`", "as with `git switch main`"),
+    ("or name the prefix: `worktree-spawn subtree NAME --base-name main`", "as with `git switch main`"),
     ("worktree-spawn remove --recursive", "shopfloor rm NAME..."),
     ("a person lands it: `worker-ctl review", "a person lands it: `shopfloor review"),
     ("worker-ctl review", FRONT_REVIEW),

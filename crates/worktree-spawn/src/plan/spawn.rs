@@ -121,7 +121,7 @@ pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<Str
     base_name.map(str::to_owned).or(own).ok_or_else(|| {
         failure::DETACHED
             .with(Exit::Bad, "HEAD is detached, so the new branch has no prefix")
-            .hint("switch to a branch first, or name the prefix: `worktree-spawn subtree --base-name main`")
+            .hint("switch to a branch first, or name the prefix: `worktree-spawn subtree NAME --base-name main`")
     })
 }
 

@@ -52,7 +52,7 @@ fn names_become_branches_and_bad_names_are_refused() {
     app.git(&["switch", "-q", "-c", "feature/x"]);
     assert_eq!(subtree(&app, &["y"]).git(&["branch", "--show-current"]), "feature/x.y\n");
     app.git(&["switch", "-q", "--detach"]);
-    app.spawn(&["subtree", "z"]).exit(2).err_has("--base-name");
+    app.spawn(&["subtree", "z"]).exit(2).err_has("`worktree-spawn subtree NAME --base-name main`");
     assert_eq!(subtree(&app, &["z", "--base-name", "v1"]).git(&["branch", "--show-current"]), "v1.z\n");
     app.git(&["switch", "-q", "main"]);
     for bad in ["!!!", "", ".."] {
