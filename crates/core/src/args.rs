@@ -188,7 +188,7 @@ pub trait CommandLine: Parser {
     }
 
     /// Whether the command finds what it needs though the current directory is gone. Then it is run from `/`.
-    fn needs_no_directory(&self) -> bool {
+    fn needs_no_directory(&self, _env: &Env) -> bool {
         false
     }
 }
@@ -304,7 +304,7 @@ pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -
         Ok(cli) => {
             let common = cli.common().clone();
             let first = common.dirs.iter().find(|dir| !dir.is_empty());
-            let needs_none = cli.needs_no_directory() || first.is_some_and(|dir| Path::new(dir).is_absolute());
+            let needs_none = cli.needs_no_directory(&env) || first.is_some_and(|dir| Path::new(dir).is_absolute());
             let is_met = |failure: &Failure| failure.kind != "no_directory" || !needs_none;
             if let Some(failure) = problem.filter(is_met) {
                 return ExitCode::from(report(&early, failure).code());

@@ -108,13 +108,14 @@ impl CommandLine for Cli {
         &self.common
     }
 
-    fn needs_no_directory(&self) -> bool {
+    fn needs_no_directory(&self, env: &Env) -> bool {
         // An agent whose worktree was removed may still report something.
-        match &self.command {
+        let reports = match &self.command {
             Command::Notify(_) | Command::Mcp(_) => true,
             Command::Hook(hook) => matches!(hook, hook::AgentHook::WorkerExit { .. }),
             _ => false,
-        }
+        };
+        reports && env.var("SHOPFLOOR_REPOSITORY").is_some()
     }
 
     fn must_not_fail(args: &[OsString]) -> bool {

@@ -270,7 +270,8 @@ fn an_agent_that_was_removed_still_tells_what_it_has_to_say() {
     let lost = w.home("lost");
     std::fs::create_dir(&lost).unwrap();
     w.at(&lost).sh("rmdir ../lost; worktree-spawn list").exit(4).err_has("current directory");
-    w.at(&app.path).sh("mkdir lost; cd lost; rmdir ../lost; worktree-spawn notify info x").exit(2).any_err();
+    let nobodys = w.at(&app.path).sh("mkdir lost; cd lost; rmdir ../lost; worktree-spawn notify info x").exit(4);
+    nobodys.err_has("cannot read the current directory").err_has("hint: change to one that exists");
 }
 
 #[test]
