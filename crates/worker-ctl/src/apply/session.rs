@@ -317,11 +317,11 @@ pub fn end_one(ctx: &Context<'_>, worker: &Worker, force: bool) -> Result<()> {
     }
 }
 
-/// Ends all sessions that the server lists, for when the state cannot be read. Returns their workers.
+/// Ends all programs of workers that the server lists, for when the state cannot be read. Returns their workers.
 pub fn end_unknown(ctx: &Context<'_>, tmux: &Tmux, force: bool) -> Result<BTreeSet<String>> {
-    let panes = tmux.panes()?;
-    let names: BTreeSet<String> =
-        panes.iter().map(|pane| pane.worker.clone()).filter(|name| !name.is_empty()).collect();
+    let mut panes = tmux.panes()?;
+    panes.retain(|pane| !pane.worker.is_empty());
+    let names: BTreeSet<String> = panes.iter().map(|pane| pane.worker.clone()).collect();
     end_panes(ctx, tmux, (&panes, &|_| None), &names.iter().map(String::as_str).collect::<Vec<_>>(), force)?;
     Ok(names)
 }

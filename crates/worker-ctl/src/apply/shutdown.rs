@@ -12,7 +12,7 @@ use crate::store;
 use crate::tmux::Tmux;
 use crate::worker::{Session, Worker};
 
-/// Ends every session, and then the server, even if ending a session fails.
+/// Ends every session, and then the server unless others have sessions there, even if ending a session fails.
 pub fn end_all(ctx: &Context<'_>, is_forced: bool) -> Result<()> {
     let state = match ctx.state() {
         Ok(state) => state,
@@ -40,7 +40,17 @@ pub fn end_all(ctx: &Context<'_>, is_forced: bool) -> Result<()> {
             workers.iter().try_for_each(gone).and_then(|()| jobs::end_or_warn(ctx, &names, is_forced))
         }
     };
-    ended.and(tmux.kill())
+    ended.and(kill(ctx, &tmux, workers.into_iter().map(|worker| worker.session_id).collect()))
+}
+
+/// Ends what is left in these sessions, and the server unless it has others, which are a person's.
+fn kill(ctx: &Context<'_>, tmux: &Tmux, sessions: Vec<String>) -> Result<()> {
+    let others = tmux.kill(&sessions)?;
+    if !others.is_empty() {
+        let others = printable(&others.join(", "));
+        ctx.ui.note(format!("its tmux server stays, because it has sessions of no worker: {others}"));
+    }
+    Ok(())
 }
 
 /// Tells what was done, and what was not.
@@ -55,7 +65,7 @@ pub fn end_unknown(ctx: &Context<'_>, is_forced: bool, why: &Failure) -> Result<
     let tmux = Tmux::find(ctx.env, &store::last_tmux_socket(&ctx.root.path))?;
     let _ = tmux.ignore_deaths();
     let names: BTreeSet<String> = session::end_unknown(ctx, &tmux, is_forced)?;
-    tmux.kill()?;
+    kill(ctx, &tmux, names.iter().map(|name| format!("worker-{name}")).collect())?;
     if !names.is_empty() {
         ctx.ui.note(format!("down: {}", printable(&names.into_iter().collect::<Vec<_>>().join(", "))));
     }

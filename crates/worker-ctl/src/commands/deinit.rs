@@ -72,7 +72,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         if !tmux.panes()?.is_empty() {
             return Err(refusal(ctx, "its tmux has sessions").hint("end them with `worker-ctl down`"));
         }
-        tmux.kill()?;
+        tmux.kill(&[])?;
     }
     hand_over(ctx)?;
     keep_config(ctx)?;

@@ -86,7 +86,7 @@ pub struct Typist {
 const TYPING_SECS: i64 = 5;
 
 impl Tmux {
-    /// Finds tmux. Exit 4 when it is not installed.
+    /// Finds tmux. Exit 4 when it is not installed, or when something else is in the place of the socket.
     pub fn find(env: &Env, socket: &Path) -> Result<Tmux> {
         let program = proc::find(env, "tmux").ok_or_else(|| {
             Failure::failed("tmux is not on the PATH").hint("install tmux, 3.3 or newer, and run the command again")
@@ -96,6 +96,7 @@ impl Tmux {
             return Err(Failure::failed(format!("{} belongs to another user", dir.display()))
                 .hint("the tmux server's socket must be in a directory that you own: remove that one"));
         }
+        server::require_own_socket(socket)?;
         Ok(Tmux { program, socket: socket.to_owned(), env: env.clone() })
     }
 

@@ -1,5 +1,7 @@
 //! The process of the root's tmux server, whose socket may be gone.
 
+use std::collections::BTreeSet;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -7,8 +9,10 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
+use shopfloor_core::text::shell_word;
 
 use super::Tmux;
+use crate::failure;
 use crate::poll;
 
 impl Tmux {
@@ -43,16 +47,35 @@ impl Tmux {
         UnixStream::connect(&self.socket).is_ok()
     }
 
-    /// Ends the server and everything in it.
-    pub fn kill(&self) -> Result<()> {
-        if self.socket.exists() {
+    /// Ends what is left in these sessions, and the server unless it has others. Returns those.
+    pub fn kill(&self, own: &[String]) -> Result<Vec<String>> {
+        if !self.socket.exists() {
+            return Ok(Vec::new());
+        }
+        let sessions: BTreeSet<String> = self.list()?.into_iter().map(|pane| pane.session).collect();
+        let (left, others): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| own.contains(session));
+        for session in left {
+            self.run(&["kill-session", "-t", &format!("={session}:")])?;
+        }
+        if others.is_empty() {
             self.run(&["kill-server"])?;
             // At its end it removes the socket, which may be that of the next server by then.
             within_a_moment(|| self.servers().is_empty());
             fs::remove(&self.socket)?;
         }
-        Ok(())
+        Ok(others)
     }
+}
+
+/// Exit 4 if something else is in the place of the socket: a link may lead to a server that is not the root's.
+pub(super) fn require_own_socket(socket: &Path) -> Result<()> {
+    let Ok(about) = socket.symlink_metadata() else { return Ok(()) };
+    if about.file_type().is_socket() && about.nlink() == 1 && fs::is_ours(socket) {
+        return Ok(());
+    }
+    let why = format!("{} is not the socket of this root's tmux server", socket.display());
+    let hint = "look at it and move it away, then run the same command again";
+    Err(failure::TAMPERED.failure(why).hint(format!("{hint}: `mv {0} {0}.kept`", shell_word(socket))))
 }
 
 /// Whether a process handles a signal, by its `/proc/PID/status`.

@@ -431,3 +431,33 @@ fn no_second_program_starts_where_the_first_one_runs() {
     floor.ctl(&["down", "--force"]).succeeds();
     assert!(!is_alive(second));
 }
+
+#[test]
+fn a_server_with_sessions_of_others_is_never_ended() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).succeeds();
+    // What is in the place of the root's socket leads to another server.
+    let (own, other) = (floor.root.path.join("tmux.sock"), w.home("other.sock").display().to_string());
+    let of_other = |args: &[&str]| floor.root.run("tmux", &[&["-S", &*other][..], args].concat()).exit(0);
+    of_other(&["new-session", "-d", "-s", "precious", "sleep", "600"]);
+    for line in ["ln -s", "ln"] {
+        floor.root.sh(&format!("{line} '{other}' tmux.sock")).exit(0);
+        for args in [&["up", "adam"][..], &["up", "--detach"], &["down"], &["nuke", "adam", "--yes"]] {
+            floor.ctl(args).exit(4).any_out().err_has("is not the socket of").err_has("move it away");
+        }
+        std::fs::remove_file(&own).unwrap();
+    }
+    std::fs::create_dir(&own).unwrap();
+    floor.ctl(&["doctor"]).exit(1).any_err().out_has("is not the socket of");
+    std::fs::remove_dir(&own).unwrap();
+    assert_eq!(of_other(&["list-sessions", "-F", "#{session_name}"]).stdout, "precious\n");
+    of_other(&["kill-server"]);
+    // A person has a session of their own in the root's.
+    up(&floor, &["adam"]);
+    tmux(&floor, &["new-session", "-d", "-s", "mine", "sleep", "600"]);
+    floor.ctl(&["down"]).exit(0).any_out().err_has("no worker: mine");
+    assert_eq!(tmux(&floor, &["list-sessions", "-F", "#{session_name}"]), "mine\n");
+    assert_eq!(text(&floor.status("adam"), "/status"), "offline");
+    tmux(&floor, &["kill-session", "-t", "=mine:"]);
+}
