@@ -22,7 +22,7 @@ use crate::layout;
 use crate::plan::machine::Input;
 use crate::root::follow_source;
 use crate::store::{self, State};
-use crate::tmux::{self, Tmux};
+use crate::tmux::{self, Pane, Tmux};
 use crate::work_repo::{PUSH_URL, is_rebasing};
 use crate::worker::{Session, Task, Worker};
 use crate::worker_notes::Fault;
@@ -234,14 +234,19 @@ fn check_record<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Option<Finding<Rep
 fn check_sessions<'a>(ctx: &'a Context<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {
     let panes = Tmux::find(ctx.env, &state.tmux_socket)?.panes()?;
     let mut findings = Findings::new();
-    for session in panes.iter().filter(|_| is_loaded).map(|pane| pane.session.clone()) {
-        if !state.workers.values().any(|worker| worker.session_id == session) {
-            let detail = format!("the session {session} belongs to no worker");
-            let fix = format!("end the session {session}");
-            let target = format!("={session}:");
-            let end = move || ctx.tmux()?.must(&["kill-session", "-t", &target]).map(drop);
-            findings.push(Finding::bad("sessions", detail, fix, Some(Box::new(end))));
-        }
+    // A person may have renamed the session of a worker.
+    let is_workers = |pane: &&Pane| {
+        let is_its = |worker: &Worker| worker.session_id == pane.session || worker.name == pane.worker;
+        state.workers.values().any(is_its)
+    };
+    let known: BTreeSet<&str> = panes.iter().filter(is_workers).map(|pane| &*pane.session).collect();
+    let all: BTreeSet<&str> = panes.iter().filter(|_| is_loaded).map(|pane| &*pane.session).collect();
+    for session in all.difference(&known) {
+        let detail = format!("the session {session} belongs to no worker");
+        let fix = format!("end the session {session}");
+        let target = format!("={session}:");
+        let end = move || ctx.tmux()?.must(&["kill-session", "-t", &target]).map(drop);
+        findings.push(Finding::bad("sessions", detail, fix, Some(Box::new(end))));
     }
     for worker in state.workers.values().filter(|worker| worker.status() != "offline" && worker.status() != "error") {
         if tmux::find(&panes, worker).is_none() {

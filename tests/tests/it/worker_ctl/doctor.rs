@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{kill_agent, staff, tree};
+use crate::support::worker::{kill_agent, staff, tmux, tree};
 use crate::support::world::{World, text, which};
 
 /// Changes a worker's record in `state.json`.
@@ -208,6 +208,21 @@ fn repair_ends_unknown_sessions_and_records_missing_ones() {
     assert_eq!(wrong(&floor, &["--repair", "--yes"], 0).len(), 2);
     assert_eq!(text(&floor.status("adam"), "/status"), "offline");
     assert_eq!(tmux(&["list-sessions"]).any_status().any_err().stdout, "");
+}
+
+#[test]
+fn a_session_that_a_person_has_renamed_is_still_its_workers() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let pid = floor.status("adam")["pane_pid"].clone();
+    tmux(&floor, &["rename-session", "-t", "=worker-adam:", "mine"]);
+    assert!(wrong(&floor, &["--repair", "--yes"], 0).is_empty());
+    floor.ctl(&["patrol"]).succeeds();
+    let adam = floor.status("adam");
+    assert_eq!((text(&adam, "/status"), &adam["pane_pid"]), ("idle", &pid));
+    assert_eq!(tmux(&floor, &["list-sessions", "-F", "#{session_name}"]), "mine\n");
+    floor.ctl(&["down"]).succeeds();
+    assert!(!floor.root.has("tmux.sock"));
 }
 
 #[test]
