@@ -35,6 +35,8 @@ pub struct Row {
     pub alive: String,
     /// The state of a worker's task.
     pub task: Option<String>,
+    /// Why a worker cannot work.
+    pub fault: Option<String>,
     /// What a worker's program does.
     pub activity: Option<String>,
     /// The agent program that its worktree was made for.
@@ -189,6 +191,7 @@ fn worker_row(record: &Value) -> Row {
         name,
         alive,
         task: text(record, "task"),
+        fault: text(record, "fault"),
         activity: text(record, "activity"),
         waits_for: need.map(Need::verb),
         is_known: true,
@@ -290,6 +293,7 @@ impl Row {
             state: match &self.task {
                 Some(_) if self.alive == "queued" => self.alive.clone(),
                 Some(_) if self.alive == "unknown" => "unreachable".to_owned(),
+                Some(_) if self.fault.is_some() => "error".to_owned(),
                 Some(_) if self.alive != "up" => "offline".to_owned(),
                 Some(task) => task.clone(),
                 None => self.state(),
@@ -324,13 +328,14 @@ pub fn table(rows: &[Row], here: &str) -> Vec<Vec<String>> {
 }
 
 fn cells(row: &Row, here: &str) -> Vec<String> {
-    let state = match (&row.task, &row.activity) {
-        (Some(task), _) if row.alive == "unknown" => format!("unreachable, task {task}"),
-        (Some(task), _) if row.record["seen"] == false => format!("offline (not seen), task {task}"),
-        (Some(task), _) if row.alive != "up" => format!("offline, task {task}"),
-        (Some(task), Some(activity)) if activity != "unknown" => format!("{task}, {activity}"),
-        (Some(task), _) => task.clone(),
-        (None, _) => row.state(),
+    let state = match (&row.task, &row.fault, &row.activity) {
+        (Some(task), ..) if row.alive == "unknown" => format!("unreachable, task {task}"),
+        (Some(task), Some(fault), _) => format!("error ({fault}), task {task}"),
+        (Some(task), ..) if row.record["seen"] == false => format!("offline (not seen), task {task}"),
+        (Some(task), ..) if row.alive != "up" => format!("offline, task {task}"),
+        (Some(task), _, Some(activity)) if activity != "unknown" => format!("{task}, {activity}"),
+        (Some(task), ..) => task.clone(),
+        (None, ..) => row.state(),
     };
     let waits = row.waits_for.map_or(String::new(), |what| format!("you: {what}"));
     let pending = if row.pending > 0 { row.pending.to_string() } else { String::new() };

@@ -100,6 +100,18 @@ fn while_nobody_looks_at_commits_status_says_so() {
 }
 
 #[test]
+fn what_is_wrong_with_an_agent_stands_in_its_row() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    floor.up();
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "EXIT 7"]).succeeds();
+    floor.until("adam", "error");
+    floor.app.shopfloor(&["status"]).exit(0).any_err().out_has("error (exit 7), task working").out_has("you: look");
+    let told = floor.app.shopfloor(&["status", "--json"]).exit(0).any_err().json();
+    assert!(told["worktrees"].as_array().unwrap().iter().any(|row| row["fault"] == "exit 7"), "{told}");
+}
+
+#[test]
 fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
     let w = World::new();
     let app = app(&w);
