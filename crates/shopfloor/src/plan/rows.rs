@@ -170,8 +170,8 @@ fn worker_row(record: &Value) -> Row {
     let since = text(record, "since_at").and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let says = |key: &str| text(record, key).filter(|_| need != Some(Need::Review));
     let unreachable = text(record, "unreachable_since_at").map(|since| format!("unreachable since {since}"));
-    let note = record["notes"][0].as_str().map(str::to_owned);
-    let said = says("activity_text").filter(|_| need == Some(Need::Asks)).or_else(|| says("fault")).or(note);
+    let said = says("activity_text").filter(|_| need == Some(Need::Asks)).or_else(|| says("fault"));
+    let said = said.or_else(|| note(record));
     let told = Told {
         need,
         since: since.map(jiff::Timestamp::as_second),
@@ -201,6 +201,11 @@ fn worker_row(record: &Value) -> Row {
         record: record.clone(),
         ..own
     }
+}
+
+/// What a person should know first about a worker. A command in it is worker-ctl's, and the front door has it, too.
+fn note(record: &Value) -> Option<String> {
+    Some(record["notes"][0].as_str()?.replace("`worker-ctl ", "`shopfloor "))
 }
 
 /// Adds what is known about the files of the row's worktree.
@@ -386,9 +391,13 @@ fn files(row: &Row) -> String {
 /// What is wrong with agents, whose commits nobody looks at while no `up` runs, and what the counts of the table mean, each
 /// with the command that tells more; only those that the table shows.
 pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
-    // On its own host another `up` looks.
-    let is_unseen = |row: &&Row| row.task.as_deref() == Some("working") && row.record["host"].is_null();
-    let unseen = rows.iter().filter(is_unseen).filter(|row| !is_up && row.told.need.is_none() && row.ahead > Some(0));
+    // What has no word of its own in the table.
+    let noted = rows.iter().filter(|row| matches!(row.told.need, None | Some(Need::Fault)));
+    let noted = noted.filter_map(|row| Some(printable(&format!("{}: {}", row.name, note(&row.record)?))));
+    // On its own host another `up` looks. A note says why nobody sees them otherwise.
+    let is_unseen = |row: &&Row| row.record["host"].is_null() && note(&row.record).is_none();
+    let unseen = rows.iter().filter(|row| row.task.as_deref() == Some("working")).filter(is_unseen);
+    let unseen = unseen.filter(|row| !is_up && row.told.need.is_none() && row.ahead > Some(0));
     let how = "`shopfloor patrol` looks once, a running `worker-ctl up --detach` always";
     let unseen = unseen.map(|row| {
         printable(&format!("{}: it has commits, and nobody looks whether they are to be reviewed: {how}", row.name))
@@ -403,6 +412,7 @@ pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
     let wrong = rows.iter().filter(|row| row.worker.is_none() && !row.told.text.is_empty());
     let wrong = wrong.map(|row| printable(&format!("{}: {}", row.shown_name(), row.told.text)));
     wrong
+        .chain(noted)
         .chain(unseen)
         .chain(all.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned()))
         .collect()

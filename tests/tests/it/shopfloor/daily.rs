@@ -94,6 +94,14 @@ fn while_nobody_looks_at_commits_status_says_so() {
     let status = || floor.app.shopfloor(&["status"]).exit(0).any_err().stdout.clone();
     let before = status();
     assert!(before.contains("adam: it has commits") && before.contains("`shopfloor patrol` looks once"), "{before}");
+    // Where it has strayed, no look helps.
+    let adam = tree(&floor, "adam");
+    adam.git(&["switch", "-q", "-c", "mine"]);
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    let strayed = status();
+    let why = "adam: its worktree is on the branch mine instead of its own";
+    assert!(strayed.contains(why) && !strayed.contains("nobody looks"), "{strayed}");
+    adam.git(&["switch", "-q", "feature/adam"]);
     floor.until("adam", "needs_review");
     let after = status();
     assert!(after.contains("you: review") && !after.contains("has commits"), "{after}");
