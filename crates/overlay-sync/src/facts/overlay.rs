@@ -48,12 +48,14 @@ impl Overlay {
     pub fn of(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Result<Overlay> {
         let config = load_config(env, &repo, flags)?;
         config.all_warnings().iter().for_each(|warning| ui.warn(warning));
-        let dir = match config.value("overlay") {
-            Some(value) => PathBuf::from(&value.text),
-            None => default_dir(env, &repo)?,
-        };
         // A directory has one spelling, even when a link leads to it.
-        let dir = real(&dir);
+        let dir = match config.value("overlay") {
+            Some(value) => real(Path::new(&value.text)),
+            None => real(&default_dir(env, &repo)?),
+        };
+        if config.value("overlay").is_some() {
+            refuse_around(&git, &repo, &dir)?;
+        }
         let settings = Settings::from_config(&config)?;
         let store = OverlayStore::in_overlay(&dir);
         fs::refuse_link(&dir.join(RESERVED))?;
@@ -179,6 +181,19 @@ fn real(path: &Path) -> PathBuf {
     match path.strip_prefix(part) {
         Ok(below) if !below.as_os_str().is_empty() => real.join(below),
         _ => real,
+    }
+}
+
+/// Exit 2 for a directory that is a worktree of the repository, or has one or the git directory in it.
+fn refuse_around(git: &Git, repo: &Repo, dir: &Path) -> Result<()> {
+    let roots = git.worktrees(repo)?.into_iter().map(|(root, _)| root);
+    match roots.chain([repo.home.common_dir.clone()]).find(|place| place.starts_with(dir)) {
+        None => Ok(()),
+        Some(place) => {
+            let (dir, place) = (dir.display(), place.display());
+            Err(Failure::usage(format!("the overlay cannot be {dir}: the files of {place} would be shared"))
+                .hint("name a directory of its own with `--overlay DIR`; it is made if it does not exist"))
+        }
     }
 }
 

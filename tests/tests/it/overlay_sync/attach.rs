@@ -118,6 +118,19 @@ fn a_linked_worktree_of_a_separate_git_directory_has_the_overlay_of_the_main_che
 }
 
 #[test]
+fn a_directory_around_a_worktree_is_no_overlay() {
+    let w = World::new();
+    let s = scene(&w);
+    [&s.app, &s.a].into_iter().for_each(|repo| repo.write(".env", "A=1\n"));
+    for dir in ["..", ".", "../a", "../../.."] {
+        for args in [&["add", ".env"][..], &["add", "-n", ".env"], &["attach", "."], &["sync"]] {
+            s.app.overlay(&[&["--overlay", dir], args].concat()).exit(2).err_has("would be shared");
+        }
+        assert!(!s.app.has(&format!("{dir}/.overlay-sync")), "{dir}");
+    }
+}
+
+#[test]
 fn a_worktree_made_anew_at_the_same_path_is_a_new_workspace() {
     let w = World::new();
     let s = scene(&w);
