@@ -43,17 +43,11 @@ pub fn misnamed(events: &Events) -> Vec<Problem> {
 pub fn doubts(events: &Events) -> Vec<Problem> {
     let mut doubts = misnamed(events);
     for file in &events.files {
-        let event = &file.record.event;
-        let stem = event.file_stem();
-        let name = file.path.file_name().unwrap_or_default();
-        let mut why = Vec::new();
-        if event.entries.is_empty() {
+        let entries = &file.record.event.entries;
+        let mut why = misspelt(entries);
+        if entries.is_empty() {
             why.push("the event says nothing".to_owned());
         }
-        if !name.to_string_lossy().starts_with(&stem) {
-            why.push(format!("the file name differs from its time and agent ({stem}.md); nothing depends on it"));
-        }
-        why.extend(misspelt(&event.entries));
         doubts.extend(why.into_iter().map(|why| Problem::new(&file.path, 1, why, Level::Doubtful)));
     }
     doubts

@@ -15,6 +15,17 @@ fn check_works_in_a_read_only_checkout() {
     app.sh("chmod -R u+w .").exit(0);
 }
 
+/// The name is a carrier only.
+#[test]
+fn an_event_may_have_any_name() {
+    let w = World::new();
+    let app = w.app();
+    two_events(&app);
+    synth(&app);
+    app.ledger(&["check", "--strict"]).succeeds();
+    assert_eq!(app.ledger(&["lint"]).exit(0).stdout, "");
+}
+
 /// Case 10 of the design.
 #[test]
 fn check_reports_what_is_stale_and_writes_nothing() {
