@@ -25,6 +25,7 @@ pub fn need(worker: &Worker) -> Option<Need> {
         _ if worker.notes.iter().any(|note| matches!(note, Note::Unsubmitted(_) | Note::NotTyped(_))) => {
             Some(Need::InDoubt)
         }
+        _ if worker.has_open_task() && worker.notes.iter().any(Note::is_of_lost_branch) => Some(Need::Fault),
         _ if !worker.has_open_task() || ["offline", "queued"].contains(&worker.status()) => None,
         Activity::Fresh => Some(Need::Fresh),
         _ if worker.notes.iter().any(|note| matches!(note, Note::Restarted(_) | Note::LimitOver(_))) => {

@@ -19,6 +19,7 @@ use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::root::{WorkerRoot, follow_source};
 use crate::worker::{Checkout, LandedTip, Worker};
+use crate::worker_notes::target_hint;
 
 /// git in a repository that workers work in.
 #[derive(Clone, Debug)]
@@ -312,11 +313,7 @@ impl WorkRepo {
         self.base_commit()?.ok_or_else(|| {
             let failure = Failure::failed(format!("the source has no branch {}", self.branch));
             match self.is_own {
-                true => failure.hint(format!(
-                    "bring it back: `git branch {} COMMIT`; or name another: `worker-ctl add --worktree WORKTREE --target \
-                     BRANCH`",
-                    self.branch
-                )),
+                true => failure.hint(target_hint(&self.branch)),
                 false => failure.hint("set `branch` in `[repo]` of config.toml to the branch that work goes to"),
             }
         })
@@ -340,7 +337,8 @@ impl WorkRepo {
     pub fn ahead(&self, sha: &str) -> Result<usize> {
         let range = self.range(&self.base(), sha);
         let args: Vec<&str> = ["rev-list", "--count"].into_iter().chain(range.iter().map(String::as_str)).collect();
-        let count = self.ask(&self.top, &args)?;
+        // If the branch is gone, that is the reason.
+        let count = self.ask(&self.top, &args).or_else(|failure| self.require_base().and(Err(failure)))?;
         Ok(count.parse().unwrap_or(0))
     }
 

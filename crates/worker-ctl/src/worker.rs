@@ -349,6 +349,7 @@ impl Worker {
             (adopted.target, adopted.after_target) = (branch.to_owned(), None);
         }
         self.work.reviewed_sha = None;
+        self.notes.retain(|note| !matches!(note, Note::TargetGone(_)));
     }
 
     /// What to do where its worktree is missing.
@@ -364,6 +365,9 @@ impl Worker {
 
     /// What to do where it has nothing to review.
     pub fn review_hint(&self) -> String {
+        if let Some(note) = self.notes.iter().find(|note| note.is_of_lost_branch()) {
+            return note.to_string();
+        }
         match self.task {
             Task::Rejected => format!(
                 "it was sent back, and waits for a new commit; tell it more: `worker-ctl message {} TEXT`",

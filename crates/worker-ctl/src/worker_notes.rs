@@ -37,6 +37,8 @@ pub enum Note {
     OnBranch(Option<String>),
     /// The worker's branch, which has this name, was deleted.
     BranchGone(String),
+    /// The branch that its work lands on, which has this name, is gone.
+    TargetGone(String),
     /// What it has committed in its sandbox is not taken, for this reason.
     ImportRefused(String),
     /// A removal or reset that did not end has kept work here.
@@ -49,9 +51,14 @@ impl Note {
         matches!(self, Note::TaskUnknown(_) | Note::Restarted(_) | Note::LimitOver(_))
     }
 
-    /// Whether the note is about the branch. Such a note does not depend on the task.
+    /// Whether the note is about the branches. Such a note does not depend on the task.
     pub fn is_of_branch(&self) -> bool {
-        matches!(self, Note::OnBranch(_) | Note::BranchGone(_))
+        matches!(self, Note::OnBranch(_)) || self.is_of_lost_branch()
+    }
+
+    /// Whether a branch is gone without which nobody can tell what the work is.
+    pub fn is_of_lost_branch(&self) -> bool {
+        matches!(self, Note::BranchGone(_) | Note::TargetGone(_))
     }
 }
 
@@ -87,8 +94,16 @@ impl fmt::Display for Note {
             Note::ImportRefused(why) => f.write_str(why),
             Note::Kept(place) => write!(f, "a removal or reset did not end; it kept {place}"),
             Note::BranchGone(branch) => write!(f, "its branch {branch} was deleted"),
+            Note::TargetGone(branch) => write!(f, "the source has no branch {branch}; {}", target_hint(branch)),
         }
     }
+}
+
+/// What to do where the branch of the person's own repository is gone that work lands on.
+pub fn target_hint(branch: &str) -> String {
+    format!(
+        "bring it back: `git branch {branch} COMMIT`; or name another: `worker-ctl add --worktree WORKTREE --target BRANCH`"
+    )
 }
 
 /// The first few of these files, and how many more there are.

@@ -1,7 +1,7 @@
 //! The patrol: looks for workers that committed and for programs that ended.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use shopfloor_core::agents::SessionFile;
@@ -69,6 +69,9 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
                     Some(after) if after != now => {
                         if matches!(input, Input::Exited { .. } | Input::SessionGone) {
                             jobs::cancel(ctx, &[&name], true)?;
+                        }
+                        if let Input::Strayed { note: Some(note @ Note::TargetGone(_)) } = &input {
+                            ctx.ui.warn(format!("{name}: {note}"));
                         }
                         now = after;
                     }
@@ -163,6 +166,8 @@ struct Seen {
     trees: ListedWorktrees,
     /// None if no program is a job, or Slurm does not answer.
     jobs: Option<Vec<Job>>,
+    /// The branches of the person's own repository that work lands on and that are gone.
+    gone: BTreeSet<String>,
 }
 
 impl Seen {
@@ -172,7 +177,9 @@ impl Seen {
         let is_job =
             |worker: &Worker| worker.program.job.is_some() && worker.program.pane_id.is_some() && is_alive(worker);
         let jobs = state.workers.values().any(is_job).then(|| jobs::all(ctx)).flatten();
-        Ok(Seen { panes, trees, jobs })
+        // Where the source is gone, no worktree is seen there either.
+        let gone = adoption::gone_targets(ctx, state).unwrap_or_default();
+        Ok(Seen { panes, trees, jobs, gone })
     }
 }
 
@@ -190,7 +197,7 @@ fn rotate_log(ctx: &Context<'_>, worker: &Worker, pane: Option<&Pane>) -> Result
 fn next_input(
     ctx: &Context<'_>,
     worker: &Worker,
-    Seen { panes, trees, jobs }: &Seen,
+    Seen { panes, trees, jobs, gone }: &Seen,
     scope: PatrolScope,
 ) -> Result<Option<Input>> {
     let ctx = &ctx.of(worker)?;
@@ -234,9 +241,11 @@ fn next_input(
     if is_missing {
         return Ok(Some(Input::Mended { reason: Fault::WorktreeMissing }));
     }
+    let is_lost = worker.target().is_some_and(|target| gone.contains(target));
     match scope {
-        PatrolScope::All => match find_strayed(ctx, worker, path, tree)? {
+        PatrolScope::All => match find_strayed(ctx, worker, tree, is_lost)? {
             Some(input) => Ok(Some(input)),
+            None if worker.notes.iter().any(Note::is_of_lost_branch) => Ok(None),
             None => find_work(ctx, worker, path, tree),
         },
         PatrolScope::Sessions => Ok(None),
@@ -268,16 +277,17 @@ fn find_limit(ctx: &Context<'_>, worker: &Worker) -> Result<Option<Input>> {
     Ok(is_news.then_some(Input::Limit(told)))
 }
 
-/// Whether the worktree has left the worker's branch or has come back to it. During a rebase it is on no branch.
-fn find_strayed(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorktree) -> Result<Option<Input>> {
+/// Whether the worktree has left the worker's branch or has come back to it, or the branch that the work lands on `is_lost`.
+/// During a rebase it is on no branch.
+fn find_strayed(ctx: &Context<'_>, worker: &Worker, tree: &ListedWorktree, is_lost: bool) -> Result<Option<Input>> {
     let recorded = worker.notes.iter().find(|note| note.is_of_branch());
     let is_at_home = tree.branch.as_ref() == Some(&worker.branch) && !tree.head.bytes().all(|b| b == b'0');
-    if is_at_home && recorded.is_none() || is_rebasing(path) {
+    if is_at_home && recorded.is_none() && !is_lost || is_rebasing(worker.tree()) {
         return Ok(None);
     }
     let note = match is_at_home {
-        true => None,
-        false if ctx.repo.commit(path, &format!("refs/heads/{}", worker.branch))?.is_none() => {
+        true => is_lost.then(|| Note::TargetGone(ctx.repo.branch.clone())),
+        false if ctx.repo.commit(worker.tree(), &format!("refs/heads/{}", worker.branch))?.is_none() => {
             Some(Note::BranchGone(worker.branch.clone()))
         }
         false => Some(Note::OnBranch(tree.branch.clone())),
@@ -414,10 +424,11 @@ fn has_given_up(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
     Ok(worker.reported.activity == Activity::Rests || sandbox::of(ctx, worker)?.is_none())
 }
 
-/// Whether the worker is in the line for review, also while it resolves the conflicts of its work.
+/// Whether the worker is in the line for review, also while it resolves the conflicts of its work. One whose branch is gone is
+/// not.
 fn waits_for_review(worker: &Worker) -> bool {
     let is_asked = matches!(worker.task, Task::Rebasing { from: TaskBeforeRebase::NeedsReview, .. });
-    is_asked || worker.task == Task::NeedsReview
+    (is_asked || worker.task == Task::NeedsReview) && !worker.notes.iter().any(Note::is_of_lost_branch)
 }
 
 /// Whether work that waits for review can land on `base` as it is, as far as is known.
@@ -429,7 +440,8 @@ fn merges(worker: &Worker, base: &str) -> bool {
 /// Does what an `accept` left to do: work that waits for review may be behind what has landed. An `up` does it itself.
 pub fn catch_up(ctx: &Context<'_>) -> Result<()> {
     let state = ctx.state()?;
-    let mut line = state.workers.values().filter(|worker| worker.task == Task::NeedsReview).peekable();
+    let is_due = |worker: &&Worker| worker.task == Task::NeedsReview && waits_for_review(worker);
+    let mut line = state.workers.values().filter(is_due).peekable();
     if line.peek().is_none() || up_lock::is_running(&ctx.root.path)? {
         return Ok(());
     }

@@ -25,7 +25,7 @@ use crate::store::{self, State};
 use crate::tmux::{self, Pane, Tmux};
 use crate::work_repo::{PUSH_URL, is_rebasing};
 use crate::worker::{Session, Task, Worker};
-use crate::worker_notes::Fault;
+use crate::worker_notes::{Fault, Note};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -219,7 +219,9 @@ fn check_record<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Option<Finding<Rep
         let clamp = move || store::update_any(&ctx.root.path, &clamp);
         return Some(Finding::bad("state", detail, "set them to now", Some(Box::new(clamp))));
     }
-    if let Some(note) = worker.notes.iter().find(|note| note.is_of_branch()) {
+    // A target that is gone is found with the worktree.
+    let is_off = |note: &&Note| note.is_of_branch() && !matches!(note, Note::TargetGone(_));
+    if let Some(note) = worker.notes.iter().find(is_off) {
         let fix = format!("check out {} in {}, or run `worker-ctl reset {name}`", worker.branch, worker.worktree_path);
         return Some(Finding::bad("branches", format!("{name}: {note}"), fix, None));
     }

@@ -266,7 +266,8 @@ fn what(standing: Standing, worker: &Worker) -> String {
             format!("answer {name}: {}", worker.reported.activity_text.as_deref().unwrap_or("a question"))
         }
         Standing::Needs(Need::Fault) => {
-            let fault = worker.program.fault.as_ref().map(ToString::to_string).unwrap_or_default();
+            let note = worker.notes.first().map(ToString::to_string);
+            let fault = worker.program.fault.as_ref().map(ToString::to_string).or(note).unwrap_or_default();
             let hint = if worker.program.session == Session::Up { "attach" } else { "peek" };
             format!("{hint} {name}: {fault}")
         }

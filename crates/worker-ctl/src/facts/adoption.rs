@@ -16,6 +16,7 @@ use shopfloor_core::written_files::Listed;
 
 use crate::context::Context;
 use crate::failure;
+use crate::store::State;
 use crate::work_repo::{MergeResult, WorkRepo, is_rebasing};
 use crate::worker::{LONGEST_NAME, Worker};
 
@@ -36,6 +37,18 @@ pub struct SpawnRecord {
     target: Option<String>,
     /// The branch that the worktree's own is called after.
     namesake: Option<String>,
+}
+
+/// The branches on which work of adopted worktrees lands, and which are gone.
+pub fn gone_targets(ctx: &Context<'_>, state: &State) -> Result<BTreeSet<String>> {
+    let Some(first) = state.workers.values().find(|worker| worker.adopted.is_some()) else {
+        return Ok(BTreeSet::new());
+    };
+    let targets: BTreeSet<&str> = state.workers.values().filter_map(Worker::target).collect();
+    let names: Vec<String> = targets.iter().map(|branch| format!("refs/heads/{branch}")).collect();
+    let found = ctx.of(first)?.repo.commits(&names)?;
+    let gone = targets.into_iter().zip(found).filter(|(_, sha)| sha.is_none());
+    Ok(gone.map(|(branch, _)| branch.to_owned()).collect())
 }
 
 /// Looks at a worktree. Exit 2 unless it is a linked worktree of the person's own repository, by that repository's record,

@@ -5,7 +5,7 @@ use std::fs::File;
 use serde_json::Value;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, is_at, run_together, staff, tree, up};
+use crate::support::worker::{Staying, commit, is_at, run_together, staff, tree, up};
 use crate::support::world::{World, text, wait_for};
 
 #[test]
@@ -66,6 +66,30 @@ fn an_agent_on_another_branch_gets_a_note() {
     floor.ctl(&["doctor"]).exit(1).out_has("was deleted");
     floor.ctl(&["reset", "adam"]).succeeds();
     assert_eq!(notes(), "[]");
+}
+
+#[test]
+fn a_target_that_is_gone_is_told_once_and_its_worker_needs_a_person() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    app.git(&["branch", "rel"]);
+    app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
+    let add = ["add", "--worktree", "../eve", "--target", "rel", "--agent", "scripted"];
+    app.run("worker-ctl", &add).succeeds().any_err();
+    up(&floor, &["eve"]);
+    floor.ctl(&["start", "eve", "--task", "think"]).succeeds();
+    commit(&tree(&floor, "eve"), "Mine", &["f"], "f\n");
+    app.git(&["branch", "-q", "-D", "rel"]);
+    let told = "the source has no branch rel; bring it back: `git branch rel COMMIT`";
+    floor.ctl(&["patrol"]).exit(0).any_out().err_has(&format!("eve: {told}"));
+    floor.ctl(&["patrol"]).succeeds();
+    assert_eq!(floor.ctl(&["wait", "eve", "--timeout", "30s"]).succeeds().stdout, "eve error\n");
+    floor.ctl(&["accept", "eve"]).exit(1).any_out().err_has("eve is working").err_has(told);
+    floor.ctl(&["doctor"]).exit(1).any_err().out_has("the source has no branch rel");
+    app.git(&["branch", "rel", "main"]);
+    floor.until("eve", "needs_review");
+    assert_eq!(floor.status("eve")["notes"].to_string(), "[]");
 }
 
 #[test]

@@ -95,8 +95,8 @@ pub enum Input {
     SessionGone,
     /// Something is wrong with the worker.
     Fault { reason: Fault },
-    /// The worktree is not on the worker's branch, or the branch was deleted. If `note` is `None`, the worktree is on
-    /// its branch again.
+    /// The worktree is not on the worker's branch, or that was deleted, or the one that the work lands on. If `note` is
+    /// `None`, the worktree is on its branch again and both are there.
     Strayed { note: Option<Note> },
     /// This fault is over.
     Mended { reason: Fault },
@@ -161,7 +161,7 @@ impl Input {
             Input::SessionGone => ("session_gone", String::new()),
             Input::Fault { reason } => ("fault", reason.to_string()),
             Input::Strayed { note: Some(note) } => ("strayed", note.to_string()),
-            Input::Strayed { note: None } => ("strayed", "it is on its own branch again".into()),
+            Input::Strayed { note: None } => ("strayed", "it is on its own branch, and can land".into()),
             Input::Mended { reason } => ("mended", reason.to_string()),
             Input::Doubt => ("doubt", String::new()),
             Input::Message { .. } => ("message", String::new()),
