@@ -16,7 +16,7 @@ use crate::worker::Worker;
 pub const ACTIVITY: &str = "activity";
 
 /// A log of this size is rotated.
-const MAX_SIZE: u64 = 10 << 20;
+pub const MAX_SIZE: u64 = 10 << 20;
 
 /// The path of the previous log after a rotation.
 pub fn older(path: &Path) -> PathBuf {

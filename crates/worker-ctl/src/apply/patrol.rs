@@ -15,8 +15,6 @@ use crate::facts::adoption;
 use crate::facts::conflicts::{left_markers, read_conflicts};
 use crate::facts::session_files;
 use crate::failure;
-use crate::layout;
-use crate::log;
 use crate::plan::machine::Input;
 use crate::plan::rebase::is_behind;
 use crate::slurm::Job;
@@ -151,7 +149,6 @@ pub fn look(ctx: &Context<'_>, scope: PatrolScope) -> Result<Vec<(Worker, Input)
     let seen = Seen::read(ctx, &state)?;
     let mut news = Vec::new();
     for worker in state.workers.into_values() {
-        ctx.warn_on_failure(&worker.name, || rotate_log(ctx, &worker, tmux::find(&seen.panes, &worker)));
         match next_input(ctx, &worker, &seen, scope) {
             Ok(input) => news.extend(input.map(|input| (worker, input))),
             Err(failure) => ctx.ui.warn(format!("{}: {failure}", worker.name)),
@@ -181,16 +178,6 @@ impl Seen {
         let gone = adoption::gone_targets(ctx, state).unwrap_or_default();
         Ok(Seen { panes, trees, jobs, gone })
     }
-}
-
-fn rotate_log(ctx: &Context<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<()> {
-    let Some(pane) = pane.filter(|pane| pane.end.is_none() && !ctx.is_dry) else { return Ok(()) };
-    if log::rotate(&layout::worker_log(&ctx.root.path, &worker.name))? {
-        let tmux = ctx.tmux()?;
-        tmux.must(&["pipe-pane", "-t", &pane.id])?;
-        tmux.run(&["pipe-pane", "-t", &pane.id, &tmux::log_line(&layout::worker_log(&ctx.root.path, &worker.name))])?;
-    }
-    Ok(())
 }
 
 /// The next thing that has happened to a worker and that its record does not have yet.

@@ -20,6 +20,7 @@ use shopfloor_core::text::{escape_format, shell_word};
 
 use crate::failure;
 use crate::layout::{self, RootLock};
+use crate::log::{MAX_SIZE, older};
 use crate::worker::{Program, Session, Worker};
 
 /// The server's configuration. A pane stays when its program ends, so that its exit status can be read.
@@ -414,10 +415,16 @@ fn without_shell(argv: &[String]) -> Vec<&str> {
     shell.iter().copied().chain(argv.iter().map(String::as_str)).collect()
 }
 
-/// The shell command that writes a pane's output to its log.
-pub fn log_line(log: &Path) -> String {
-    // It begins in the server's directory, which may be a worktree. tmux expands `%` as a time format here.
-    escape_format(&format!("cd / && exec cat >> {}", shell_word(log))).replace('%', "%%")
+/// The shell command that writes a pane's output to its log, and rotates that: a program may write faster than anybody looks.
+fn log_line(log: &Path) -> String {
+    let (path, old, blocks) = (shell_word(log), shell_word(&older(log)), MAX_SIZE / 512);
+    // It begins in the server's directory, which may be a worktree. `cat` fails at the limit, but also on a full disk.
+    let line = format!(
+        "cd / && trap '' XFSZ; ulimit -f {blocks}; \
+         until cat >> {path} || [ $(wc -c < {path}) -lt {MAX_SIZE} ]; do mv -f {path} {old}; done"
+    );
+    // tmux expands `%` as a time format here.
+    escape_format(&line).replace('%', "%%")
 }
 
 /// What a log has from `start` on, or at the most its last part.

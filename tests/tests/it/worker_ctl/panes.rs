@@ -176,3 +176,20 @@ fn peek_shows_the_output_of_a_program_that_died_at_once() {
     let longest = shown.lines().map(|line| line.trim_end().len()).max();
     assert_eq!(longest, Some(40), "{shown}");
 }
+
+/// Nobody looks meanwhile: neither a patrol nor an `up`.
+#[test]
+fn however_much_a_program_prints_its_logs_stay_small() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let prints = "yes 'lots of output' | head -c 28000000; echo; echo '>'; exec cat";
+    table(&floor, "loud", &["sh", "-c", prints], "ready = { pattern = \"^>\", timeout_secs = 50 }\n");
+    floor.ctl(&["add", "adam", "--agent", "loud"]).succeeds();
+    floor.ctl(&["up", "adam"]).succeeds();
+    let log = floor.root.path.join("logs/adam.log");
+    wait_for(|| std::fs::read(&log).is_ok_and(|text| text.windows(2).any(|mark| mark == b"\n>")));
+    let size = |log: &Path| log.metadata().unwrap().len();
+    let (now, before) = (size(&log), size(&log.with_file_name("adam.log.old")));
+    // The events between the lines are written by others.
+    assert!(now < (11 << 20) && (9 << 20..11 << 20).contains(&before), "{now} {before}");
+}
