@@ -108,8 +108,9 @@ pub struct Named {
 impl Named {
     /// Reads it; none if it is something else.
     pub fn parse(text: &str) -> Option<Named> {
-        if let Some((word @ ("pr" | "mr" | "issue"), number)) = text.split_once(':') {
-            return Some(Named { is_issue: word == "issue", number: number.parse().ok()?, place: None });
+        if let Some((word, number)) = text.split_once(':').filter(|(word, _)| is_word(word)) {
+            let is_issue = word.eq_ignore_ascii_case("issue");
+            return Some(Named { is_issue, number: number.parse().ok()?, place: None });
         }
         let ways = ["/-/merge_requests/", "/-/issues/", "/pull/", "/issues/"];
         let (way, (place, number)) = ways.into_iter().find_map(|way| Some((way, text.split_once(way)?)))?;
@@ -117,6 +118,19 @@ impl Named {
         let place = Some(Place::of(place).filter(|_| text.contains("://"))?);
         Some(Named { is_issue: way.ends_with("issues/"), number, place })
     }
+
+    /// Whether somebody who writes this means such a word or address, even if it is none.
+    pub fn is_meant(text: &str) -> bool {
+        let is_forge = |host: &str| host.contains('.') && (host.contains("github") || host.contains("gitlab"));
+        text.contains("://")
+            || text.split_once('/').is_some_and(|(host, _)| is_forge(host))
+            || text.split_once(':').is_some_and(|(word, _)| is_word(word))
+    }
+}
+
+/// What a request or an issue is called before its number.
+fn is_word(text: &str) -> bool {
+    ["pr", "mr", "issue"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// The forge of a repository, and the repository there that gets requests.

@@ -42,7 +42,7 @@ fn named_host(args: &Args) -> Args {
         |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     match args.name.split_once(':') {
         Some((host, name))
-            if args.host.is_none() && is_plain(host) && is_plain(name) && !["pr", "mr", "issue"].contains(&host) =>
+            if args.host.is_none() && is_plain(host) && is_plain(name) && !Named::is_meant(&args.name) =>
         {
             Args { name: name.to_owned(), host: Some(host.to_owned()), ..args.clone() }
         }
@@ -55,9 +55,9 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let repository = repository::find(env)?;
     let task = task(ui, env, args)?;
     let (args, task) = match Named::parse(&args.name) {
-        None if ["pr:", "mr:", "issue:"].iter().any(|word| args.name.starts_with(word)) => {
+        None if Named::is_meant(&args.name) => {
             return Err(Failure::usage(format!("`{}` names no request and no issue", printable(&args.name)))
-                .hint("give its number: `shopfloor new pr:12`, or its whole address"));
+                .hint("give its number: `shopfloor new pr:12`, or its whole address; or a name such as `feature-a`"));
         }
         None => (args.clone(), task),
         Some(named) => match from_forge(ui, env, common, (args, task, &named), &repository)? {

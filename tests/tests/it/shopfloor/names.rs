@@ -52,6 +52,21 @@ fn no_name_that_an_agent_takes_is_anothers() {
     drop(eve);
 }
 
+#[test]
+fn an_address_that_is_no_requests_is_no_name() {
+    let w = World::new();
+    let app = w.app();
+    let addresses = ["https://example.com/x", "https://github.com/o/r", "https://github.com/o/r/pulls/12"];
+    for name in addresses.into_iter().chain(["github.com/o/r/pull/12", "git@github.com:o/r.git", "PR:x"]) {
+        for args in [&["new", name][..], &["new", "-n", name]] {
+            app.shopfloor(args).exit(2).err_has("names no request and no issue").err_has("feature-a");
+        }
+    }
+    assert!(!w.home("eng/repos/app.worktrees").exists());
+    // A slash and a dot alone make no address.
+    app.shopfloor(&["new", "-n", "fix/v1.2"]).exit(0).any_out().any_err();
+}
+
 /// An agent chooses what is checked out in its worktree: a name for the worktree says nothing of that branch.
 #[test]
 fn what_lands_on_the_way_is_the_branch_that_the_worktree_was_made_with() {

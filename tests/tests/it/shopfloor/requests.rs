@@ -53,7 +53,7 @@ fn a_request_becomes_a_worktree_and_is_pushed_again_in_three_commands() {
     assert_eq!((head(&at), at.git(&["branch", "--show-current"])), (sha, "fix/it\n".to_owned()));
     // The same again, also by its address and once there is more on the branch.
     commit(&at, "More", &["b.txt"], "b\n");
-    for name in ["pr:12", "https://github.com/o/r/pull/12"] {
+    for name in ["pr:12", "PR:12", "https://github.com/o/r/pull/12"] {
         assert_eq!(app.shopfloor(&["new", name]).exit(0).any_err().stdout, made);
     }
     assert_eq!((text(&floor.status("fix-it"), "/target"), text(&row(app, "fix-it"), "/branch")), ("main", "fix/it"));
