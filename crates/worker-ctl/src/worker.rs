@@ -363,16 +363,23 @@ impl Worker {
         }
     }
 
+    /// What sends it this text: a program that does not run is started first, and one without a task is told by force.
+    pub fn message_hint(&self, text: &str) -> String {
+        let (name, is_up) = (&self.name, self.program.session == Session::Up);
+        let up = if is_up { String::new() } else { format!("`worker-ctl up {name}`, then ") };
+        let force = if self.task == Task::Idle { " --force" } else { "" };
+        format!("{up}`worker-ctl message {name} {text}{force}`")
+    }
+
     /// What to do where it has nothing to review.
     pub fn review_hint(&self) -> String {
         if let Some(note) = self.notes.iter().find(|note| note.is_of_lost_branch()) {
             return note.to_string();
         }
         match self.task {
-            Task::Rejected => format!(
-                "it was sent back, and waits for a new commit; tell it more: `worker-ctl message {} TEXT`",
-                self.name
-            ),
+            Task::Rejected => {
+                format!("it was sent back, and waits for a new commit; tell it more: {}", self.message_hint("TEXT"))
+            }
             Task::Rebasing { .. } if !self.goes_on() => {
                 format!("let it go on with its conflicts: `worker-ctl resume {}`", self.name)
             }

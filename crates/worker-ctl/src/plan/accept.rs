@@ -157,7 +157,7 @@ fn refuse_changed(standing: &Standing, work: &WorkFacts, is_forced: bool) -> Res
         return Err(failure::MARKERS
             .failure(format!("the files of {name} still have conflict markers"))
             .details(work.markers.iter().map(|path| format!("  {path}")))
-            .hint(format!("ask the worker to resolve them: `worker-ctl message {name} TEXT`, or use `--force`")));
+            .hint(format!("ask the worker to resolve them: {}, or use `--force`", worker.message_hint("TEXT"))));
     }
     // Where the reviewed work was found again on another commit, that commit counts as reviewed.
     let is_reviewed = worker.work.reviewed_sha.as_ref() == Some(&work.sha);

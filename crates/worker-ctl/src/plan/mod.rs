@@ -39,7 +39,7 @@ pub fn require_clean(worker: &Worker, dirty: &[String], always: &[String]) -> Re
             "a fresh checkout has {path} changed too, because its attributes ask for other contents than were \
              committed: run `git add --renormalize . && git commit` in the source"
         )),
-        None => failure.hint(format!("ask for a commit: `worker-ctl message {} 'Commit your changes'`", worker.name)),
+        None => failure.hint(format!("ask for a commit: {}", worker.message_hint("'Commit your changes'"))),
     })
 }
 

@@ -43,7 +43,7 @@ pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
         let name = &worker.name;
         return Err(failure::WRONG_STATE
             .failure(format!("the branch {} of {name} is others' too, and is not rebased", worker.branch))
-            .hint(format!("ask for a merge: `worker-ctl message {name} 'Merge {branch} into your branch'`")));
+            .hint(format!("ask for a merge: {}", worker.message_hint(&format!("'Merge {branch} into your branch'")))));
     }
     require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
     decide(standing, branch)

@@ -143,7 +143,8 @@ fn work_that_is_there_waits_for_review_and_a_clone_comes_with_the_first_other_wo
     app.run("worker-ctl", &["add", "--worktree", "../feat"]).succeeds().any_err();
     let floor = Floor::of(app.clone(), &w);
     assert_eq!(text(&floor.status("feat"), "/task"), "needs_review");
-    floor.ctl(&["accept", "feat"]).exit(1).err_has("uncommitted changes");
+    let dirty = floor.ctl(&["accept", "feat"]).exit(1);
+    dirty.err_has("uncommitted changes").err_has("`worker-ctl up feat`, then `worker-ctl message feat 'Commit your");
     std::fs::remove_file(at.path.join("loose")).unwrap();
     floor.ctl(&["add", "adam"]).succeeds();
     assert!(floor.root.has(".git") && !floor.root.has("owner.json"));

@@ -18,7 +18,8 @@ fn a_task_for_nobody_in_particular_passes_over_a_worktree_with_changes() {
     floor.until("eve", "needs_review");
     floor.ctl(&["accept", "eve"]).succeeds().any_err();
     tree(&floor, "eve").write("README.md", "changed\n");
-    floor.ctl(&["start", "--task", "x"]).exit(1).err_has("adam has uncommitted changes");
+    let dirty = floor.ctl(&["start", "--task", "x"]).exit(1);
+    dirty.err_has("adam has uncommitted changes").err_has(": `worker-ctl message adam 'Commit your changes' --force`");
 }
 
 #[test]
