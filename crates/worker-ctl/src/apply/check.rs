@@ -354,9 +354,13 @@ pub fn require_green(ctx: &Context<'_>, worker: &Worker, sha: &str, tree: &str) 
 /// Exit 1: the check failed.
 pub fn refuse_red(ctx: &Context<'_>, name: &str) -> Failure {
     let log = layout::check_log(&ctx.root.path, name);
+    // A review from before counts no more.
+    let is_seen = |worker: Worker| worker.work.reviewed_patch.is_some() && worker.work.reviewed_sha.is_none();
+    let first =
+        if ctx.worker(name).is_ok_and(is_seen) { format!("`worker-ctl review {name}`, then ") } else { String::new() };
     failure::CHECK_FAILED.failure(format!("the check of the work of {name} failed")).hint(format!(
-        "its output is in {}; `worker-ctl check {name}` runs it again, and `worker-ctl accept {name} --no-check` lands the \
-         work all the same",
+        "its output is in {}; `worker-ctl check {name}` runs it again, and {first}`worker-ctl accept {name} --no-check` \
+         lands the work all the same",
         log.display()
     ))
 }

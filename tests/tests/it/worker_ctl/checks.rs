@@ -111,6 +111,8 @@ fn accept_lands_only_what_is_green_or_what_a_person_overrules() {
     assert_eq!((red["ok"].clone(), red["worker"].clone(), red["log"].is_string()), (false.into(), "adam".into(), true));
     assert_eq!(runs(&w), 3, "a person who asks gets an answer");
     assert!(text(&red, "/error/hints/0").contains("`worker-ctl check adam` runs it again"), "{red}");
+    let lands = "`worker-ctl review adam`, then `worker-ctl accept adam --no-check` lands";
+    assert!(text(&red, "/error/hints/0").contains(lands), "{red}");
     floor.ctl(&["accept", "adam", "--no-check"]).exit(1).err_has("so its review counts no more");
     floor.ctl(&["review", "adam"]).exit(0).out_has("Check:  red, see ");
     floor.ctl(&["accept", "--no-check"]).succeeds().err_has("lands without its check");
