@@ -152,6 +152,12 @@ impl Line {
             "reject" if self.has("edit") || self.has("from_request") => return refuse("this `reject`"),
             "add" if self.matches.contains_id("worktree") => return refuse("`add --worktree`"),
             "wait" => return self.wait(ctx),
+            // There it would name the worker as the host does.
+            "attach" if !ctx.is_dry && !ctx.env.stdin_is_terminal => {
+                let id = name_of(&self.host, self.worker()?);
+                return Err(Failure::usage("attach needs a terminal")
+                    .hint(format!("run it on one, or print the screen: `worker-ctl peek {id}`")));
+            }
             // It would hold the line for as long as it runs.
             "up" if self.workers.is_empty() && !self.has("detach") => self.words.push("--detach".into()),
             _ => {}

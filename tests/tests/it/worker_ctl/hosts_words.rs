@@ -47,6 +47,7 @@ fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
     let events = floor.ctl(&["events", "--host", "big", "--json"]).exit(0);
     let last: Value = serde_json::from_str(events.stdout.lines().last().unwrap()).unwrap();
     assert_eq!((text(&last, "/worker"), text(&last, "/host")), ("big:eve", "big"));
+    floor.app.shopfloor(&["attach", "big:eve"]).exit(2).err_has("`shopfloor peek big:eve`");
     // A person is asked here.
     floor.ctl(&["nuke", "big:eve", "--force"]).exit(3).any_err().any_out();
     floor.root.on_terminal("worker-ctl nuke big:eve --force", "n\n").exit(3).out_has("Do that on big?");
