@@ -19,3 +19,5 @@ pub const NOT_FOUND: FailureKind = FailureKind::new("not_found", Exit::No);
 pub const RETRACTION: FailureKind = FailureKind::new("retraction", Exit::No);
 /// `current.md` does not match its events.
 pub const STALE: FailureKind = FailureKind::new("stale", Exit::No);
+/// A link leads to the ledger.
+pub const SYMLINK: FailureKind = FailureKind::new("symlink", Exit::Failed);

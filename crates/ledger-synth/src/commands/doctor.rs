@@ -22,6 +22,7 @@ use crate::facts::author::agent_name;
 use crate::facts::gather::{load_archive, load_events};
 use crate::facts::git_setup::{DRIVER_NAME, driver, git_setting, is_current_tracked, is_ours, merge_attribute};
 use crate::facts::{CURRENT, Ledger};
+use crate::failure;
 use crate::front::Meta;
 use crate::plan::archive::{StrandedFiles, file_name, stranded};
 use crate::settings::{LedgerArgs, Tracked};
@@ -38,7 +39,13 @@ enum LedgerRepair {
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: DoctorArgs) -> Result<Exit> {
-    let ledger = Ledger::find(ui, env, ledger_args)?;
+    let ledger = match Ledger::find(ui, env, ledger_args) {
+        Err(failure) if failure::SYMLINK.is_kind_of(&failure) => {
+            let found = Finding::bad("ledger", failure.to_string(), failure.hints.join("; "), None::<LedgerRepair>);
+            return doctor::run(ui, &[found], args, |_| Ok(()));
+        }
+        found => found?,
+    };
     let mut findings = match look_at_archive(&ledger) {
         Err(failure) if failure.exit == Exit::Bad => {
             vec![Finding::bad("archive", failure.to_string(), failure.hints.join("; "), None)]

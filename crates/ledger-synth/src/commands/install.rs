@@ -5,6 +5,7 @@ use shopfloor_core::config::{self, REPOSITORY_FILE};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::Root;
+use shopfloor_core::git::Git;
 use shopfloor_core::hook_subcommand::{self, HookCommand};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
@@ -60,11 +61,13 @@ const QUESTION: &str = "GitHub and other hosts merge without drivers, so pull re
                         Keep only the events in git, and make current.md where it is read?";
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
-    let ledger = Ledger::find(ui, env, ledger_args)?;
     let is_dry = ui.is_dry();
     if args.undo {
-        return undo(ui, &ledger, is_dry, args);
+        // Also where a link leads to the ledger by now.
+        let (git, repo) = Git::here(env)?;
+        return undo(ui, &Ledger::in_repo(ui, env, ledger_args, git, repo)?, is_dry, args);
     }
+    let ledger = Ledger::find(ui, env, ledger_args)?;
     let before = ledger.page.tracked;
     let tracked = match args.tracked.as_deref().and_then(Tracked::of) {
         Some(tracked) => tracked,

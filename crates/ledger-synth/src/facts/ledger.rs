@@ -16,6 +16,7 @@ use shopfloor_core::ui::Ui;
 use super::below::below;
 use super::objects;
 use crate::draft::{DRAFTS, DraftDirs};
+use crate::failure;
 use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, PageSettings, Settings};
 use crate::tool::TOOL;
 use crate::view::{self, Footer};
@@ -44,10 +45,27 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Finds the ledger of the current repository.
+    /// Finds the ledger of the current repository. Exit 4, kind `symlink`, where a link below the work tree leads to it,
+    /// behind which git records nothing.
     pub fn find(ui: &Ui, env: &Env, args: &LedgerArgs) -> Result<Ledger> {
         let (git, repo) = Git::here(env)?;
-        Ledger::in_repo(ui, env, args, git, repo)
+        let ledger = Ledger::in_repo(ui, env, args, git, repo)?;
+        let events = ledger.rel(EVENTS)?;
+        let at = match ledger.top.look(&events) {
+            Ok(Found::Blocked(at)) => at,
+            Ok(Found::Link(_)) => events.clone(),
+            _ => return Ok(ledger),
+        };
+        let link = ledger.top.join(&at);
+        let hint = match ledger.dir.strip_prefix(&link) {
+            Ok(rest) if link.is_dir() => {
+                let there = real(&link).join(rest);
+                format!("name the real directory: `--root {}`, or the setting `root`", shell_word(&there))
+            }
+            _ => format!("put a directory in the place of {at}"),
+        };
+        let why = format!("cannot reach {}: {at} is a link or no directory", ledger.top.join(&events).display());
+        Err(failure::SYMLINK.failure(why).hint(hint))
     }
 
     pub fn in_repo(ui: &Ui, env: &Env, args: &LedgerArgs, git: Git, repo: Repo) -> Result<Ledger> {

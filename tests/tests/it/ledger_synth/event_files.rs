@@ -24,6 +24,21 @@ fn only_regular_files_are_opened() {
     wt.ledger(&["--no-confirm"]).exit(4).err_has("is not a regular file");
 }
 
+/// Nothing is set up for a ledger that no command can reach.
+#[test]
+fn a_link_on_the_way_to_the_ledger_is_refused_with_its_real_place() {
+    let w = World::new();
+    let app = w.app();
+    app.sh("mkdir -p docs/t && ln -s docs/t thoughts").exit(0);
+    let place = format!("--root {}/docs/t/shared/handoffs`", app.path.display());
+    for args in [&["add", "--done", "x"][..], &["--yes", "--commit"], &["check"], &["install"]] {
+        app.ledger(args).exit(4).err_has("thoughts is a link or no directory").err_has(&place);
+    }
+    assert!(!app.has(".gitattributes") && !app.has(".git/hooks/pre-push"));
+    app.ledger(&["doctor"]).exit(1).out_has("wrong   ledger").out_has(&place);
+    app.ledger(&["install", "--undo"]).succeeds();
+}
+
 #[test]
 fn an_unreadable_event_stops_the_synthesis() {
     let w = World::new();
