@@ -84,7 +84,8 @@ impl<'g> Objects<'g> {
     pub fn blobs(&self, commit: &str) -> Result<Blobs> {
         let prefix = self.prefix.to_string();
         let cmd = self.git.cmd(self.dir).args(["ls-tree", "-r", "-z", "--full-tree", commit, "--"]);
-        let listed = run_git("ls-tree", cmd.args([format!("{prefix}/{EVENTS}/"), format!("{prefix}/{CURRENT}")]))?;
+        let cmd = cmd.args([format!("{prefix}/{EVENTS}/"), format!("{prefix}/{CURRENT}")]);
+        let listed = run_git("ls-tree", cmd).map_err(|failure| missing(self.git, self.dir, failure))?;
         let mut blobs = Blobs::new();
         for (words, path) in nul_fields(&listed).filter_map(listed_file) {
             if let ([mode, "blob", sha], Ok(below)) = (words.as_slice(), path.strip_prefix(self.prefix.as_path()))
@@ -134,13 +135,7 @@ fn read_blobs(git: &Git, dir: &Path, shas: &[&String]) -> Result<Vec<Vec<u8>>> {
     let mut rest = output.stdout.as_slice();
     let mut blobs = Vec::with_capacity(shas.len());
     for sha in shas {
-        let missing = || {
-            let failure = Failure::failed(format!("git cannot read the object {sha}"));
-            match is_partial(git, dir) {
-                true => failure.hint("this is a partial clone; fetch what it left out with `git fetch --refetch --filter=blob:limit=1g`, and run the same command again"),
-                false => failure.hint("run `git fsck`"),
-            }
-        };
+        let missing = || missing(git, dir, Failure::failed(format!("git cannot read the object {sha}")));
         let end = rest.iter().position(|b| *b == b'\n').ok_or_else(missing)?;
         let head = String::from_utf8_lossy(&rest[..end]).into_owned();
         let size: usize = head.rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(missing)?;
@@ -148,6 +143,14 @@ fn read_blobs(git: &Git, dir: &Path, shas: &[&String]) -> Result<Vec<Vec<u8>>> {
         rest = rest.get(end + 2 + size..).unwrap_or_default();
     }
     Ok(blobs)
+}
+
+/// The failure to read an object, with what helps.
+fn missing(git: &Git, dir: &Path, failure: Failure) -> Failure {
+    match is_partial(git, dir) {
+        true => failure.hint("this is a partial clone; fetch what it left out with `git fetch --refetch --filter=blob:limit=1g`, and run the same command again"),
+        false => failure.hint("run `git fsck`"),
+    }
 }
 
 /// Whether the repository may leave objects to another one.

@@ -50,12 +50,14 @@ fn a_partial_clone_is_told_what_to_fetch() {
     synth(&app);
     commit_all(&app);
     app.git(&["config", "uploadpack.allowFilter", "true"]);
-    app.sh("git clone -q --no-checkout --filter=blob:none file://$PWD ../partial").exit(0).any_err();
-    let partial = w.at(app.path.parent().unwrap().join("partial"));
-    let fetch = "git fetch --refetch --filter=blob:limit=1g";
-    partial.ledger(&["check", "--tree", "HEAD"]).exit(4).err_has("a partial clone").err_has(fetch);
-    partial.sh(fetch).exit(0).any_out().any_err();
-    partial.ledger(&["check", "--tree", "HEAD"]).exit(0).any_out();
+    for filter in ["blob:none", "tree:0", "tree:1"] {
+        app.sh(&format!("git clone -q --no-checkout --filter={filter} file://$PWD ../{filter}")).exit(0).any_err();
+        let partial = w.at(app.path.parent().unwrap().join(filter));
+        let fetch = "git fetch --refetch --filter=blob:limit=1g";
+        partial.ledger(&["check", "--tree", "HEAD"]).exit(4).err_has("a partial clone").err_has(fetch);
+        partial.sh(fetch).exit(0).any_out().any_err();
+        partial.ledger(&["check", "--tree", "HEAD"]).exit(0).any_out();
+    }
 }
 
 #[test]
