@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shopfloor_core::error::Result;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::text::shell_word;
 
 use super::outcome::{SyncOutcome, WorkspaceTodo, add_once};
 use super::recovery::{heal, keep_read};
@@ -174,8 +175,9 @@ impl<G: Ground> SyncRun<'_, G> {
                 add_once(&mut self.outcome.open, format!("{name} {why}; {what_helps}"));
             } else if workspace.far.is_none() {
                 // Other machines are asked now and then only.
+                let shown = shell_word(&workspace.root);
                 self.outcome.notes.push(format!(
-                    "{name} does not exist; it is synced when it is back; `overlay-sync detach {name}` forgets it"
+                    "{name} does not exist; it is synced when it is back; `overlay-sync detach {shown}` forgets it"
                 ));
             }
             return Ok(());
@@ -192,8 +194,9 @@ impl<G: Ground> SyncRun<'_, G> {
         }
         if is_emptied(workspace, &files) {
             todo.is_halted = true;
+            let shown = shell_word(&workspace.root);
             todo.open.push(format!(
-                "all files are gone from {name}; it is left alone; `overlay-sync sync --restore {name}` refills it"
+                "all files are gone from {name}; it is left alone; `overlay-sync sync --restore {shown}` refills it"
             ));
             return Ok(());
         }

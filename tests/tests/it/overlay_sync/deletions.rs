@@ -37,6 +37,23 @@ fn a_deletion_stays_local_and_a_clean_up_deletes_nothing_elsewhere() {
 }
 
 #[test]
+fn the_commands_that_a_sync_names_can_be_pasted() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.put(".env.local", "B=1\n");
+    s.app.git(&["worktree", "add", "-q", "-b", "c", "../it's c"]);
+    s.app.overlay(&["attach", "../it's c"]).succeeds();
+    let quoted = format!("'{}/it'\\''s c'", s.app.path.parent().unwrap().display());
+    s.app.sh("rm ../it*/.env*").exit(0);
+    let restore = format!("overlay-sync sync --restore {quoted}");
+    s.sync(1).err_has(&format!("`{restore}` refills it"));
+    s.app.sh(&restore).succeeds();
+    s.app.sh("rm -r ../it*").exit(0);
+    s.sync(0).err_has(&format!("`overlay-sync detach {quoted}`"));
+}
+
+#[test]
 fn sync_restore_fills_missing_files_and_keeps_edits() {
     let w = World::new();
     let s = edited(&w, ".env", "A=1\nB=1\n", "A=2\nB=1\n");
