@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+/// The arguments for a list of changed files with whole paths, whatever the configuration says: who agrees to something has
+/// to see the directories, too.
+pub const WHOLE_STAT: [&str; 2] = ["--stat=20000,20000", "--stat-graph-width=20"];
+
 /// What a line of a diff is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use shopfloor_core::args::Common;
+use shopfloor_core::diff::WHOLE_STAT;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::forge::{FORGE, Forge, Named, Request, cleaned, fenced};
@@ -93,8 +94,8 @@ fn request(
     }
     if args.setup && is_untrusted {
         // Before anything is made, a person sees what of it would run here.
-        let stat = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--stat=80"];
-        let stat = ask(&[&stat[..], &[&format!("{base}...{kept}")]].concat())?;
+        let stat = ["diff", "--no-color", "--no-ext-diff", "--no-textconv"];
+        let stat = ask(&[&stat[..], &WHOLE_STAT, &[&format!("{base}...{kept}")]].concat())?;
         let title = format!("request {number} of {} changes, against {}:", found.owner, found.base);
         ui.show(
             &std::iter::once(title.as_str()).chain(stat.lines()).map(|line| line.trim().to_owned()).collect::<Vec<_>>(),

@@ -206,6 +206,11 @@ fn shown(
         None => "its work was not checked".to_owned(),
         Some(check) => format!("its check is {}", if check.ok { "green" } else { "red" }),
     });
+    if worker.work.reviewed_sha.as_ref() != Some(sha) {
+        let was_reviewed = worker.work.reviewed_patch.is_some();
+        let why = if was_reviewed { "its review counts no more" } else { "nobody has reviewed it" };
+        lines.push(why.to_owned());
+    }
     match &facts.request {
         Some(request) => lines.push(format!("the request {} is open", request.url)),
         None => {

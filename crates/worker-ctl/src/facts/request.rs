@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use shopfloor_core::diff::WHOLE_STAT;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::forge::{FORGE, Forge, Place, Request, fetch, network, require_final, shown_url};
 use shopfloor_core::git::{Git, LOOK_LIMIT, answer};
@@ -162,10 +163,11 @@ impl Own {
         )?;
         let known = known.lines().filter(|line| !line.contains(' ')).map(|tip| format!("^{tip}\n"));
         let input: String = std::iter::once(format!("{sha}\n")).chain(known).collect();
-        let how = ["log", "--no-show-signature", "--no-notes", "--encoding=UTF-8", "--stat=76", "--no-renames"];
+        let how = ["log", "--no-show-signature", "--no-notes", "--encoding=UTF-8", "--no-renames"];
         let plain =
             ["--diff-merges=first-parent", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none"];
-        let cmd = self.cmd().args(how).args(plain).args(["--format=commit %h %an <%ae>%n%w(0,2,2)%B", "--stdin"]);
+        let format = ["--format=commit %h %an <%ae>%n%w(0,2,2)%B", "--stdin"];
+        let cmd = self.cmd().args(how).args(plain).args(WHOLE_STAT).args(format);
         let listed = answer("log", &cmd.input(input.into_bytes()).within(LOOK_LIMIT).capture()?)?;
         Ok(listed.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned).collect())
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use shopfloor_core::diff::WHOLE_STAT;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::LOOK_LIMIT;
 
@@ -129,10 +130,8 @@ pub fn summary(
     sha: &str,
     shown: Option<(&str, &str)>,
 ) -> Result<Summary> {
-    let stat = ctx.repo.ask(
-        &ctx.repo.top,
-        &["diff", "--no-color", "--no-textconv", "--no-ext-diff", "--ignore-submodules=none", "--stat=80", base, sha],
-    )?;
+    let how = ["diff", "--no-color", "--no-textconv", "--no-ext-diff", "--ignore-submodules=none"];
+    let stat = ctx.repo.ask(&ctx.repo.top, &[&how[..], &WHOLE_STAT, &[base, sha]].concat())?;
     let since = |(before, shown): (&str, &str)| -> Result<Option<String>> {
         // What is its parent's is nothing new.
         let own = ctx.repo.begin_of(worker, sha).unwrap_or_else(|_| base.to_owned());

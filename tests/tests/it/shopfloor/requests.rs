@@ -123,6 +123,8 @@ fn nothing_of_a_fork_runs_unasked() {
     branch(&w, "fork", "main");
     let fork = w.at(w.home("elsewhere"));
     fork.commit("hook", "touch ran-theirs\n");
+    let deep = "those/who/agree/to/run/what/others/wrote/see/in/which/directory/each/of/their/files/is/a.sh";
+    fork.commit(deep, "\n");
     fork.git(&["push", "-q", "origin", "HEAD:main"]);
     forge.add(&w, 14, "fork", "main");
     // A ref of ours that an agent has led to a branch of the person's.
@@ -159,7 +161,7 @@ fn nothing_of_a_fork_runs_unasked() {
     // Set-up runs once a person has seen what is different.
     app.shopfloor(&["rm", "pr-14", "--force"]).exit(0).any_out().any_err();
     app.git(&["branch", "-D", "pr-14"]);
-    app.shopfloor(&["new", "pr:14", "--setup"]).exit(3).err_has("request 14 of fork changes").err_has("a.txt");
+    app.shopfloor(&["new", "pr:14", "--setup"]).exit(3).err_has("request 14 of fork changes").err_has(deep);
     assert_eq!(app.git(&["branch", "--list", "pr-14"]), "");
     let at = w.at(app.shopfloor(&["new", "pr:14", "--setup", "--yes"]).exit(0).any_err().stdout.trim_end());
     wait_for(|| at.has("was-set-up"));

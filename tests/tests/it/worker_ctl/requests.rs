@@ -38,7 +38,7 @@ fn nothing_leaves_before_a_person_has_seen_it() {
     for line in [
         &format!("push {sha} to the branch feature/adam of origin, which is git@github.com:o/r.git") as &str,
         "Ada <ada@example.org>\n    Say one\n    Because.\n    Co-authored-by: Scripted <s@x>\n   a.txt | 1 +",
-        "its work was not checked",
+        "its work was not checked\n  nobody has reviewed it\n",
         "make a draft of a request to o/r on github.com, into main: Say one",
         "nothing was pushed",
     ] {

@@ -1,6 +1,7 @@
 //! worker-ctl: what `review` shows on a terminal, and through which pager.
 
-use crate::support::worker::{by_hand, commit, head, staff, tree};
+use crate::support::forge::Forge;
+use crate::support::worker::{adopted_floor, by_hand, commit, head, staff, tree};
 use crate::support::world::{World, text, which};
 
 /// A control sequence of one character, one of two characters, a mark that turns the direction of a text, and a carriage
@@ -62,6 +63,29 @@ fn above_the_diff_stands_what_lands_and_what_has_changed() {
     // The landed message is the one that was shown.
     floor.ctl(&["accept"]).succeeds();
     assert_eq!(floor.app.git(&["log", "-1", "--format=%B"]).trim_end(), text(&json, "/message"));
+}
+
+#[test]
+fn what_a_person_agrees_to_has_whole_paths_and_says_whether_it_was_reviewed() {
+    const PATH: &str = ".github/workflows/docs-for-the-parser-and-all-of-its-error-messages-in-english-and-french.yml";
+    let mut w = World::new();
+    let Some(forge) = Forge::start(&mut w) else { return };
+    let floor = adopted_floor(&w);
+    forge.take(&floor.app);
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds().any_err();
+    let adam = tree(&floor, "adam");
+    commit(&adam, "Say one", &[PATH], "one\n");
+    floor.until("adam", "needs_review");
+    let whole = format!(" {PATH} | 1 +\n");
+    let request = || floor.ctl(&["request", "adam"]).exit(3);
+    request().err_has(&whole).err_has("\n  nobody has reviewed it\n");
+    floor.ctl(&["accept", "adam", "--push"]).exit(3).err_has(&whole);
+    floor.ctl(&["review", "adam", "--interface", "git"]).exit(0).any_err().out_has(&whole);
+    let reviewed = request();
+    assert!(reviewed.stderr.contains(&whole) && !reviewed.stderr.contains("nobody has reviewed"), "{reviewed}");
+    commit(&adam, "Say two", &["b.txt"], "two\n");
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    request().err_has("\n  its review counts no more\n");
 }
 
 #[test]
