@@ -301,7 +301,7 @@ impl Workspace {
                 "is no workspace of this repository any more",
                 format!("bring it back, or leave it alone with {detach}"),
             ),
-            Err(_) => ("is not there", format!("bring its disk back, or forget it with {detach}")),
+            Err(_) => ("does not exist", format!("bring its disk back, or forget it with {detach}")),
         }
     }
 

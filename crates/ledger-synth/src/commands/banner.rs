@@ -42,7 +42,7 @@ const ANSWERED: usize = 1000;
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Example:\n  ledger-synth banner --max-bytes 2000")]
 pub struct Args {
-    /// Print at most N bytes, and how many events are left out
+    /// Print at most N bytes, and how many events are left out; how to leave word is printed in any case
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     max_bytes: usize,
     /// Answer a SessionStart hook of this agent program with the ledger as context

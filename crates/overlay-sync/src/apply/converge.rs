@@ -170,15 +170,13 @@ impl<G: Ground> SyncRun<'_, G> {
         let name = workspace.root.display().to_string();
         if !self.ground.is_present(workspace)? {
             todo.is_halted = true;
+            let (why, what_helps) = workspace.absence();
+            let line = format!("{name} {why}; {what_helps}");
             if workspace.has_other_id() {
-                let (why, what_helps) = workspace.absence();
-                add_once(&mut self.outcome.open, format!("{name} {why}; {what_helps}"));
+                add_once(&mut self.outcome.open, line);
             } else if workspace.far.is_none() {
                 // Other machines are asked now and then only.
-                let shown = shell_word(&workspace.root);
-                self.outcome.notes.push(format!(
-                    "{name} does not exist; it is synced when it is back; `overlay-sync detach {shown}` forgets it"
-                ));
+                self.outcome.notes.push(line);
             }
             return Ok(());
         }

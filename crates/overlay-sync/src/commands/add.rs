@@ -106,6 +106,8 @@ fn no_file(worktree: &Root, path: &RelPath) -> Failure {
         Ok(Found::Dir) => Failure::not_found(format!("{path} is a directory")).hint("name the files in it"),
         Ok(Found::Link(_)) => Failure::not_found(format!("{path} is a link, which is not followed"))
             .hint("name the file that it leads to"),
+        Ok(Found::Special) => Failure::not_found(format!("{path} is no regular file"))
+            .hint("an overlay holds texts, and no pipes, sockets or devices"),
         _ => Failure::not_found(format!("there is no file {path} here")),
     }
 }

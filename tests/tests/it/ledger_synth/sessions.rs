@@ -25,6 +25,8 @@ fn the_banner_lists_events_newest_first_and_keeps_to_its_size() {
     assert_eq!((json["event_count"].as_u64(), text(&json, "/events/1/title")), (Some(3), "tests"));
     let out = app.ledger(&["banner", "--max-bytes", "300"]).exit(0);
     assert!(out.stdout.len() <= 300 && out.stdout.contains("more"), "{} {}", out.stdout.len(), out.stdout);
+    let least = app.ledger(&["banner", "--max-bytes", "50"]).exit(0).stdout;
+    assert!(least.starts_with("Leave word") && least.lines().count() == 1, "{least}");
 
     let answer = app.ledger(&["banner", "--for-hook", "claude"]).exit(0).json();
     assert_eq!(text(&answer, "/hookSpecificOutput/hookEventName"), "SessionStart");

@@ -67,6 +67,7 @@ fn add_and_attach_lose_no_text_and_refuse_other_repositories() {
     s.a.write(".env", "A=1\n");
     s.a.overlay(&["add", ".gitignore"]).exit(1).err_has("git does not ignore");
     s.a.overlay(&["add", "../b/.env"]).exit(2).any_err();
+    s.a.sh("mkfifo .env.pipe && overlay-sync add .env.pipe").exit(1).err_has(".env.pipe is no regular file");
     s.a.overlay(&["add", ".env"]).succeeds().out_has("added .env");
     // The workspace has a different file already: no text is lost, and the overlay wins conflicts.
     s.b.write(".env", "A=2\nB=2\n");
@@ -140,7 +141,7 @@ fn a_worktree_made_anew_at_the_same_path_is_a_new_workspace() {
     s.app.git(&["worktree", "remove", "--force", "../b"]);
     s.app.git(&["worktree", "add", "-q", "../b", "b"]);
     // Its missing files do not count as deleted: it is not attached yet, and gets everything when it is.
-    s.sync(0).err_has("does not exist");
+    s.sync(0).err_has("is no workspace of this repository any more");
     s.b.overlay(&["attach"]).succeeds();
     s.all_are(".env", "A=1\n");
     assert_eq!(s.app.overlay(&["status"]).exit(0).stdout.matches("clean").count(), 4);
@@ -225,7 +226,7 @@ fn another_repository_at_a_workspaces_path_gets_no_files() {
     s.attach();
     s.app.sh("rm -rf ../a && git init -q ../a && echo .env > ../a/.gitignore").exit(0);
     s.put(".env", "A=secret\n");
-    s.app.overlay(&["sync"]).succeeds().err_has("/a does not exist");
+    s.app.overlay(&["sync"]).succeeds().err_has("/a is no workspace of this repository any more");
     assert!(!s.a.has(".env") && s.b.read(".env") == "A=secret\n");
     s.app
         .overlay(&["doctor"])
