@@ -28,6 +28,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::command;
+use crate::plan::rows::Row;
 use crate::setup_log::Record;
 
 /// Runs a tool in our place, with the flags that all tools share. Its output and its exit code are the answer.
@@ -60,6 +61,12 @@ pub fn show_would(ui: &Ui, whom: &Value, would: &[String]) {
         true => ui.json_of_both(whom, &json!({ "would": would })),
         false => would.iter().for_each(|deed| ui.line(format!("would {}", printable(deed)))),
     }
+}
+
+/// What names a worktree on a command line: its path, or its name where a terminal would show another path.
+pub fn word_of(row: &Row) -> String {
+    let word = if printable(&row.worktree) == row.worktree { &row.worktree } else { &row.name };
+    shell_word(word.as_ref())
 }
 
 /// Whether the slug of a name is what commands, git or a person call the main checkout. No agent is called so.

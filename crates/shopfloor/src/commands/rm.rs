@@ -15,7 +15,7 @@ use shopfloor_core::ui::Ui;
 use crate::commands::new::quietly;
 use crate::commands::shell_init::FUNCTION;
 use crate::commands::worker_commands::{here, require, worker};
-use crate::commands::{exit_of, pass_on, show_would, words_for};
+use crate::commands::{exit_of, pass_on, show_would, word_of, words_for};
 use crate::facts::overview;
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::ask;
@@ -205,7 +205,7 @@ fn look_at(ui: &Ui, env: &Env, main: &Path, args: &Args, chosen: &[&Row]) -> Res
         Some(plain) => worker(ui, env, plain, false).map(drop).map_err(|failure| {
             // Here `--yes` makes no agent of it. git would delete all that it ignores there, and an agent can have written the
             // record that names the directory.
-            let path = shell_word(Path::new(&plain.worktree));
+            let path = word_of(plain);
             Failure { hints: vec![format!("`shopfloor adopt {path}` makes an agent of it")], ..failure }
         }),
         None => Ok(()),

@@ -10,7 +10,7 @@ use shopfloor_core::path::real;
 use shopfloor_core::text::{nearest, printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::{pass_on, show_would};
+use crate::commands::{pass_on, show_would, word_of};
 use crate::facts::run_tool::{ask, usual_agent};
 use crate::facts::{overview, repository};
 use crate::plan::rows::{Row, named, rows};
@@ -228,8 +228,7 @@ pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         return Err(Failure::new(Exit::No, "no_worker", why).hint("start its program there yourself"));
     }
     if !adopts {
-        let (path, branch) =
-            (shell_word(row.worktree.as_ref()), printable(row.branch.as_deref().unwrap_or("no branch")));
+        let (path, branch) = (word_of(row), printable(row.branch.as_deref().unwrap_or("no branch")));
         if row.is_own() && row.is_as_made {
             let failure = Failure::new(Exit::No, "no_worker", format!("no agent was started in {shown} yet"));
             return Err(failure.hint(format!(
@@ -257,7 +256,7 @@ pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
     let (exit, kind) = if adopted.status.code() == 3 { (Exit::Decide, "undecided") } else { (Exit::Failed, "failed") };
     Err(Failure::new(exit, kind, format!("{shown} cannot be adopted on the way"))
         .details(adopted.error)
-        .hint(format!("look at what it says: `shopfloor adopt {}`", shell_word(row.worktree.as_ref()))))
+        .hint(format!("look at what it says: `shopfloor adopt {}`", word_of(row))))
 }
 
 /// `adopt`: makes an agent of a worktree, which may be named as the table names it.

@@ -128,6 +128,8 @@ fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
     app.git(&["worktree", "add", "-q", "-b", "two", "../two\nlines"]);
     let out = app.shopfloor(&["status"]).exit(4);
     out.out_has("two").out_has("main checkout").err_has("two\\nlines contains a newline");
+    // What a hint shows of it can be typed.
+    app.shopfloor(&["review", "two"]).exit(1).err_has("`shopfloor adopt two`");
     app.git(&["worktree", "remove", "--force", "../two\nlines"]);
     w.program("overlay-sync", "exit 4");
     std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
