@@ -25,7 +25,7 @@ use crate::store::{self, State};
 use crate::tmux::{self, Pane, Tmux};
 use crate::work_repo::{PUSH_URL, is_rebasing};
 use crate::worker::{Session, Task, Worker};
-use crate::worker_notes::{Fault, Note};
+use crate::worker_notes::{Fault, Note, branch_hint};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -222,7 +222,11 @@ fn check_record<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Option<Finding<Rep
     // A target that is gone is found with the worktree.
     let is_off = |note: &&Note| note.is_of_branch() && !matches!(note, Note::TargetGone(_));
     if let Some(note) = worker.notes.iter().find(is_off) {
-        let fix = format!("check out {} in {}, or run `worker-ctl reset {name}`", worker.branch, worker.worktree_path);
+        let back = match note {
+            Note::BranchGone(_) => branch_hint(worker.tree(), &worker.branch, worker.work.commit_sha.as_deref()),
+            _ => format!("check out {} in {}", worker.branch, worker.worktree_path),
+        };
+        let fix = format!("{back}, or run `worker-ctl reset {name}`");
         return Some(Finding::bad("branches", format!("{name}: {note}"), fix, None));
     }
     let fault = worker.program.fault.clone().filter(|fault| *fault != Fault::WorktreeMissing)?;

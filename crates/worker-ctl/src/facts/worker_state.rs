@@ -12,8 +12,10 @@ use shopfloor_core::written_files::Listed;
 
 use crate::context::Context;
 use crate::facts::conflicts::left_markers;
+use crate::failure;
 use crate::work_repo::{MergeResult, WorkRepo, is_rebasing};
 use crate::worker::{LandAs, Task, Worker};
+use crate::worker_notes::branch_hint;
 
 /// The standing of a worker: its record, its worktree and its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +102,12 @@ impl WorktreeFacts {
         let dirty = dirty(ctx, tree)?;
         let is_rebasing = is_rebasing(tree);
         let (branch, head) = repo.head(tree)?;
+        // Without it git takes all files for new.
+        if head.is_none() && branch.as_ref() == Some(&worker.branch) {
+            let why = format!("the branch {} of {} was deleted", worker.branch, worker.name);
+            let sha = worker.work.commit_sha.as_deref();
+            return Err(failure::WRONG_STATE.failure(why).hint(branch_hint(tree, &worker.branch, sha)));
+        }
         let mut has_unmerged = false;
         if worker.task == Task::Idle {
             let (is_home, own) = (branch.as_ref() == Some(&worker.branch), format!("refs/heads/{}", worker.branch));

@@ -30,6 +30,23 @@ fn assert_changed(floor: &Floor<'_>, name: &str) {
 }
 
 #[test]
+fn a_branch_that_was_deleted_is_told_with_the_command_that_brings_it_back() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let at = by_hand(&floor, "adam", &[("a", "1\n")]);
+    let sha = head(&at);
+    at.git(&["update-ref", "-d", "refs/heads/worker/adam"]);
+    for command in ["accept", "rebase"] {
+        let refused = floor.ctl(&[command, "adam"]).exit(1).any_out();
+        refused.err_has("the branch worker/adam of adam was deleted").err_has(&format!("branch worker/adam {sha}`"));
+        assert!(!refused.stderr.contains("warning: "), "{refused}");
+    }
+    at.git(&["branch", "worker/adam", &sha]);
+    floor.ctl(&["accept", "adam"]).succeeds();
+    assert_eq!(floor.app.read("a"), "1\n");
+}
+
+#[test]
 fn reject_sends_the_message_with_the_diff() {
     let w = World::new();
     let floor = Floor::new(&w);

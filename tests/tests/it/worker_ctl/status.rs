@@ -63,7 +63,7 @@ fn an_agent_on_another_branch_gets_a_note() {
     assert!(notes().contains("on no branch"), "{}", notes());
     adam.git(&["branch", "-q", "-D", "worker/adam"]);
     assert!(notes().contains("worker/adam was deleted"), "{}", notes());
-    floor.ctl(&["doctor"]).exit(1).out_has("was deleted");
+    floor.ctl(&["doctor"]).exit(1).out_has("was deleted").out_has("branch worker/adam COMMIT`");
     floor.ctl(&["reset", "adam"]).succeeds();
     assert_eq!(notes(), "[]");
 }
