@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{Found, Root};
+use shopfloor_core::git::private_dir;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
@@ -31,6 +32,11 @@ pub struct Args {
 
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let top = overlay.repo.require_worktree()?.to_path_buf();
+    // No sync would find the repository again, so nothing could be attached.
+    if private_dir(&top) != overlay.repo.git_dir.canonicalize().ok() {
+        let why = format!("{} is a work tree only because GIT_DIR says so", top.display());
+        return Err(Failure::usage(why).hint("use a checkout with a `.git` of its own, and unset GIT_DIR"));
+    }
     let files = read(overlay, &top, &args.files)?;
     if ui.is_dry() {
         for (path, _) in &files {

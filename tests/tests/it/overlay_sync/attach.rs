@@ -131,6 +131,20 @@ fn a_directory_around_a_worktree_is_no_overlay() {
     }
 }
 
+/// As people keep the files of their home in git.
+#[test]
+fn a_work_tree_of_the_environment_alone_is_none_for_an_overlay() {
+    let w = World::new();
+    w.at(w.home("")).sh("git init -q --bare dots && mkdir files && echo .env > dots/info/exclude").exit(0);
+    let files = w.at(w.home("files"));
+    files.write(".env", "A=1\n");
+    let (dots, top) = (w.home("dots"), w.home("files"));
+    let vars = [("GIT_DIR", dots.to_str().unwrap()), ("GIT_WORK_TREE", top.to_str().unwrap())];
+    files.run_with("overlay-sync", &["add", ".env"], &vars).exit(2).err_has("only because GIT_DIR says so");
+    files.run_with("overlay-sync", &["attach"], &vars).exit(2).any_err();
+    assert!(!w.home(".local/share/shopfloor/overlays").exists());
+}
+
 #[test]
 fn a_worktree_made_anew_at_the_same_path_is_a_new_workspace() {
     let w = World::new();
