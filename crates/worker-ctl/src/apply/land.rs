@@ -1,6 +1,7 @@
 //! Puts a worker's work onto the source's default branch, as planned.
 
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::git::require_lasting_objects;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::sandbox::require_available;
 
@@ -37,6 +38,7 @@ pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>
     let ctx = &ctx.of(&worker)?;
     worker.adopted.iter_mut().for_each(|adopted| adopted.land = land.unwrap_or(adopted.land));
     require_review(&worker)?;
+    require_lasting_objects(&common_dir(&ctx.source()))?;
     let plan = accept(&Standing::read(ctx, &worker)?, &ctx.repo.branch, is_forced)?;
     let objects = match &plan.landing {
         Landing::Commit { tree } | Landing::Commits { tree } | Landing::Copies { tree } => {

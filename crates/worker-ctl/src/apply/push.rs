@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::forge::{self, FORGE, Forge, Request, without_prompts};
+use shopfloor_core::git::require_lasting_objects;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::{self, while_parent_rests};
@@ -147,6 +148,7 @@ pub fn take_in(ctx: &Context<'_>, name: &str, forge: &Forge) -> Result<String> {
 fn take_in_locked(ctx: &Context<'_>, worker: &Worker, forge: &Forge) -> Result<String> {
     let (own, name) = (Own::of(ctx)?, &worker.name);
     let sha = require_review(worker)?;
+    require_lasting_objects(&common_dir(&own.source))?;
     let _publishing = ctx.lock_root(RootLock::Publish)?;
     let (branch, kept) = (&ctx.repo.branch, format!("refs/shopfloor/merged/{name}"));
     forge::fetch(&own.git, &own.source, &forge.url, &format!("+refs/heads/{branch}:{kept}"))?;

@@ -2,7 +2,7 @@
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{failed, require_plain_ref};
+use shopfloor_core::git::{failed, require_lasting_objects, require_plain_ref};
 use shopfloor_core::pre_remove;
 use shopfloor_core::proc::processes;
 
@@ -206,7 +206,9 @@ pub fn reset(
 
 /// Reads the losses, and refuses them unless they are to be kept.
 pub fn check_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Losses> {
-    let losses = Losses::read(&ctx.of(worker)?.repo, worker)?;
+    let repo = &ctx.of(worker)?.repo;
+    require_lasting_objects(&repo.common)?;
+    let losses = Losses::read(repo, worker)?;
     refuse_loss(worker, &losses, is_forced)?;
     Ok(losses)
 }

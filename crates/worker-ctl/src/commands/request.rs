@@ -4,6 +4,7 @@ use clap::Args as ClapArgs;
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::forge::{Forge, cleaned, shown_url};
+use shopfloor_core::git::require_lasting_objects;
 use shopfloor_core::text::printable;
 
 use crate::apply::push::{bring, push, require_person};
@@ -18,7 +19,7 @@ use crate::plan::check::record;
 use crate::plan::request::{Push, request};
 use crate::plan::require_clean;
 use crate::requests::Requests;
-use crate::work_repo::MergeResult;
+use crate::work_repo::{MergeResult, common_dir};
 use crate::worker::Worker;
 
 #[derive(Debug, ClapArgs)]
@@ -42,6 +43,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let worker = ctx.worker(&args.worker)?;
     let ctx = &ctx.of(&worker)?;
     let sha = require_review(&worker)?.to_owned();
+    require_lasting_objects(&common_dir(&ctx.source()))?;
     let standing = Standing::read(ctx, &worker)?;
     require_clean(&worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
     if standing.work.is_some_and(|work| work.merge == MergeResult::Nothing) {

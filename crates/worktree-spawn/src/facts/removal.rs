@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, LOOK_LIMIT, filled_links, run_git};
+use shopfloor_core::git::{Git, LOOK_LIMIT, filled_links, require_lasting_objects, run_git};
 use shopfloor_core::text::shell_word;
 
 use super::merged_commits::{is_contained, loose_commits};
@@ -108,6 +108,7 @@ pub fn condition(
     if known.agent.kind != AgentKind::Subtree || found.is_being_made {
         return Ok(found);
     }
+    require_lasting_objects(&place.common_dir)?;
     let locked = fs::read(&worktree.git_dir.join("locked"))?;
     found.locked = locked.map(|why| match String::from_utf8_lossy(&why).trim() {
         "" => String::new(),

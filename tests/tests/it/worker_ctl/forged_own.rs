@@ -239,6 +239,49 @@ fn no_object_lands_that_is_not_what_its_name_says() {
     }
 }
 
+/// git takes objects from wherever a list or a link leads: from what a removal deletes, too.
+#[test]
+fn nothing_lands_or_goes_while_objects_lie_where_a_removal_deletes() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam", "eve"]);
+    let app = &floor.app;
+    app.spawn(&["subtree", "good"]).exit(0).any_out().any_err();
+    for (name, hide, says, mend) in [
+        (
+            "adam",
+            "echo $D > $C/objects/info/alternates && \
+             export GIT_OBJECT_DIRECTORY=$D GIT_ALTERNATE_OBJECT_DIRECTORIES=$C/objects",
+            "repack -A -d",
+            "git -C .git repack -q -A -d && rm .git/objects/info/alternates",
+        ),
+        (
+            "eve",
+            "mv $C/objects/pack $D && ln -s $D/pack $C/objects/pack",
+            "cp -rL",
+            "cd .git/objects && cp -rL pack copy && rm pack && mv copy pack",
+        ),
+    ] {
+        tree(&floor, name)
+            .sh(&format!(
+                "C=$(git rev-parse --path-format=absolute --git-common-dir) D=$(git rev-parse --absolute-git-dir)/store && \
+                 mkdir $D && {hide} && echo x > {name} && git add {name} && git commit -qm {name}"
+            ))
+            .exit(0);
+        floor.ctl(&["nuke", name, "--yes"]).exit(0).any_out().any_err();
+        app.run("worker-ctl", &["add", name, "--worktree", &format!("../{name}")]).succeeds().any_err();
+        let old = tip(&floor);
+        floor.ctl(&["accept", name]).exit(4).any_out().err_has(says);
+        floor.ctl(&["nuke", name, "--worktree", "--force", "--yes"]).exit(4).any_out().err_has(says);
+        app.spawn(&["remove", "good"]).exit(4).any_out().err_has(says);
+        assert_eq!(tip(&floor), old);
+        app.sh(mend).exit(0).any_err();
+        floor.ctl(&["accept", name]).exit(0).any_out().any_err();
+        floor.ctl(&["nuke", name, "--worktree", "--yes"]).exit(0).any_out().any_err();
+        app.git(&["fsck", "--no-dangling"]);
+    }
+    app.spawn(&["remove", "good"]).exit(0).any_out().any_err();
+}
+
 #[test]
 fn a_repository_inside_of_a_worktree_outlives_a_reset() {
     let w = World::new();
