@@ -8,7 +8,6 @@ mod in_common_dir;
 mod inner_losses;
 mod integrity;
 mod main_checkout;
-mod object_dirs;
 mod own_index;
 mod ownership;
 mod proven_worktree;
@@ -32,16 +31,14 @@ pub use self::hook_config::ConfiguredHook;
 pub use self::in_common_dir::require_plain_ref;
 pub use self::integrity::{clean, refuse_linked_state, require_own_config, require_sound};
 pub use self::main_checkout::bare_by_mistake;
-pub use self::object_dirs::require_lasting_objects;
 pub use self::own_index::{FreshIndex, IndexEntries, OwnIndex, filled_links};
-pub use self::ownership::refuse_led_elsewhere;
+pub use self::ownership::{refuse_led_elsewhere, require_lasting_objects};
 pub use self::proven_worktree::WorktreeDir;
 pub use self::sanitized_common_dir::{LFS, Setting, trust_excludes, written};
 pub use self::worktrees::{ListedWorktree, OPERATION_HEADS, commits_to_pick, named_commits};
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.55 without
-/// [`SETTING_VARS`]. A hook inherits them, and `git -C elsewhere` would still obey them. A test compares both lists with
-/// the installed git's.
+/// [`SETTING_VARS`]; a test compares them. A hook inherits them, and `git -C elsewhere` would still obey them.
 pub const LOCAL_VARS: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CONFIG",
