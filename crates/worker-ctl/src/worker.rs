@@ -352,6 +352,14 @@ impl Worker {
         self.notes.retain(|note| !matches!(note, Note::TargetGone(_)));
     }
 
+    /// Exit 4 where its worktree is missing.
+    pub fn require_tree(&self) -> Result<()> {
+        match self.tree().is_dir() {
+            true => Ok(()),
+            false => Err(Failure::failed(format!("{} is missing", self.worktree_path)).hint(self.missing_hint())),
+        }
+    }
+
     /// What to do where its worktree is missing.
     pub fn missing_hint(&self) -> String {
         match self.adopted {

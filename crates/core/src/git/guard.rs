@@ -108,7 +108,7 @@ impl Git {
         if !fs::is_there(worktree)? {
             return Err(Failure::new(Exit::Failed, "lost", format!("{} is not there", worktree.display()))
                 .hint("if it was moved, run `git worktree repair` where it is now")
-                .hint("if it was deleted, `worktree-spawn remove --force NAME` forgets it, and its commits stay"));
+                .hint("if it was deleted, and is an agent's, `worktree-spawn remove --force NAME` forgets it, and its commits stay"));
         }
         let git_dir = recorded_dir(common_dir, worktree)?;
         git_dir.as_deref().map_or(Ok(()), require_plain)?;

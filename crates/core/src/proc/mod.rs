@@ -224,7 +224,17 @@ impl Cmd {
     /// Runs it in the place of this process. Returns why that failed.
     pub fn exec(self) -> Failure {
         let error = self.command().exec();
-        Failure::failed(format!("cannot run {}", self.program.display())).because(error)
+        self.cannot(error)
+    }
+
+    /// Why it was not run.
+    fn cannot(&self, error: io::Error) -> Failure {
+        let program = self.program.display();
+        let what = match self.dir.is_dir() {
+            true => format!("cannot run {program}"),
+            false => format!("cannot run {program} in {}, which is not there", self.dir.display()),
+        };
+        Failure::failed(what).because(error)
     }
 
     /// It as the standard library starts it.
@@ -290,7 +300,7 @@ impl Cmd {
             }
             true
         });
-        let cannot = |e| Failure::failed(format!("cannot run {}", self.program.display())).because(e);
+        let cannot = |e| self.cannot(e);
         let mut command = self.command();
         let mut running = {
             let mut pid = child.lock().unwrap_or_else(PoisonError::into_inner);
@@ -434,7 +444,7 @@ impl Cmd {
     ) -> Result<Output> {
         check_interrupt()?;
         watch_signals();
-        let cannot = |e| Failure::failed(format!("cannot run {}", self.program.display())).because(e);
+        let cannot = |e| self.cannot(e);
         let handle = {
             // Held during the spawn, so that a signal in between finds the new group.
             let mut groups = groups();

@@ -261,10 +261,15 @@ fn take_reports(ui: &Ui, env: &Env, names: &[String], rows: &[Row]) -> Result<()
     Ok(())
 }
 
-fn unmerged(name: &str) -> Failure {
-    let hint = "or use `--force`, which keeps it on its branch or under a ref";
+fn unmerged(row: &Row) -> Failure {
+    let name = printable(&row.name);
+    let is_gone = !row.id.contains(':') && !Path::new(&row.worktree).is_dir();
+    let land = match is_gone {
+        true => "its worktree is gone: bring it back".to_owned(),
+        false => format!("land it: `shopfloor land {name}`"),
+    };
     Failure::new(Exit::No, "unmerged", format!("the work of {name} has not landed"))
-        .hint(format!("land it: `shopfloor land {name}`, {hint}"))
+        .hint(format!("{land}, or use `--force`, which keeps it on its branch or under a ref"))
 }
 
 /// Refuses a branch that has commits which the one on which its work lands lacks.
@@ -287,7 +292,7 @@ fn refuse_unlanded(env: &Env, row: &Row) -> Result<()> {
             return Ok(());
         }
     }
-    Err(unmerged(&printable(&row.name)))
+    Err(unmerged(row))
 }
 
 /// Refuses to remove the main checkout, and work that has not landed.
@@ -302,7 +307,7 @@ fn refuse(row: &Row, is_forced: bool) -> Result<()> {
         .hint("`shopfloor status` lists what can be"));
     }
     match row.task.as_deref() {
-        Some("needs_review") if !is_forced => Err(unmerged(&name)),
+        Some("needs_review") if !is_forced => Err(unmerged(row)),
         Some(task) if task != "idle" && !is_forced => {
             Err(Failure::new(Exit::No, "wrong_state", format!("{name} has a task: {task}")).hint(
                 match row.activity.as_deref() {

@@ -1,6 +1,6 @@
 //! Removes a worker, or takes its task away. Work that exists nowhere else is refused, or kept on demand.
 
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{failed, require_lasting_objects, require_plain_ref};
 use shopfloor_core::pre_remove;
@@ -176,9 +176,7 @@ pub fn reset(
     (is_forced, requeue): (bool, bool),
 ) -> Result<Vec<String>> {
     let name = &worker.name;
-    if !worker.tree().is_dir() {
-        return Err(Failure::failed(format!("{} is missing", worker.tree().display())).hint(worker.missing_hint()));
-    }
+    worker.require_tree()?;
     let is_up = worker.program.session == Session::Up || worker.program.job_waits_for.is_some();
     if is_up {
         check_losses(ctx, worker, is_forced)?;

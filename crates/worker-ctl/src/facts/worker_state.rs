@@ -98,8 +98,14 @@ impl Standing {
 impl WorktreeFacts {
     fn read(ctx: &Context<'_>, worker: &Worker) -> Result<WorktreeFacts> {
         let (repo, source, tree) = (&ctx.repo, &ctx.source(), worker.tree());
+        if worker.adopted.is_none() {
+            worker.require_tree()?;
+        }
         // Changes first, commits last: what is committed in between shows in HEAD.
-        let dirty = dirty(ctx, tree)?;
+        let dirty = dirty(ctx, tree).map_err(|failure| match failure.kind {
+            "lost" => failure.hint(worker.missing_hint()),
+            _ => failure,
+        })?;
         let is_rebasing = is_rebasing(tree);
         let (branch, head) = repo.head(tree)?;
         // Without it git takes all files for new.

@@ -47,6 +47,21 @@ fn a_branch_that_was_deleted_is_told_with_the_command_that_brings_it_back() {
 }
 
 #[test]
+fn a_worktree_that_is_gone_is_told_with_the_command_that_restores_it() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let at = by_hand(&floor, "adam", &[("a", "1\n")]);
+    std::fs::rename(&at.path, w.home("gone")).unwrap();
+    for command in ["accept", "rebase"] {
+        let refused = floor.ctl(&[command, "adam"]).exit(4).any_out();
+        refused.err_has(".worktrees/adam is missing").err_has("`worker-ctl doctor --repair`");
+    }
+    floor.ctl(&["doctor", "--repair", "--yes"]).exit(0).any_out().any_err();
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(floor.app.read("a"), "1\n");
+}
+
+#[test]
 fn reject_sends_the_message_with_the_diff() {
     let w = World::new();
     let floor = Floor::new(&w);
