@@ -55,7 +55,12 @@ impl Note {
 
     /// Whether the note is about the branches. Such a note does not depend on the task.
     pub fn is_of_branch(&self) -> bool {
-        matches!(self, Note::OnBranch(_)) || self.is_of_lost_branch()
+        self.is_of_own_branch() || self.is_of_lost_branch()
+    }
+
+    /// Whether the worktree is not on the worker's branch.
+    pub fn is_of_own_branch(&self) -> bool {
+        matches!(self, Note::OnBranch(_) | Note::BranchGone(_))
     }
 
     /// Whether a branch is gone without which nobody can tell what the work is.

@@ -220,8 +220,13 @@ fn check_record<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Option<Finding<Rep
         return Some(Finding::bad("state", detail, "set them to now", Some(Box::new(clamp))));
     }
     // A target that is gone is found with the worktree.
-    let is_off = |note: &&Note| note.is_of_branch() && !matches!(note, Note::TargetGone(_));
-    if let Some(note) = worker.notes.iter().find(is_off) {
+    if let Some(note) = worker.notes.iter().find(|note| note.is_of_own_branch()) {
+        let head = ctx.of(worker).and_then(|ctx| ctx.repo.head(worker.tree()));
+        if head.is_ok_and(|(branch, sha)| branch.as_ref() == Some(&worker.branch) && sha.is_some()) {
+            let detail = format!("{name} is on {} again, and its note is old: {note}", worker.branch);
+            let clear = move || transition::record(ctx, &name, &Input::Strayed { note: None }).map(drop);
+            return Some(Finding::bad("branches", detail, "take the note back", Some(Box::new(clear))));
+        }
         let back = match note {
             Note::BranchGone(_) => branch_hint(worker.tree(), &worker.branch, worker.work.commit_sha.as_deref()),
             _ => format!("check out {} in {}", worker.branch, worker.worktree_path),

@@ -64,8 +64,19 @@ fn an_agent_on_another_branch_gets_a_note() {
     adam.git(&["branch", "-q", "-D", "worker/adam"]);
     assert!(notes().contains("worker/adam was deleted"), "{}", notes());
     floor.ctl(&["doctor"]).exit(1).out_has("was deleted").out_has("branch worker/adam COMMIT`");
+    // Whatever puts it back takes the note back, also without a patrol.
+    let noted = || floor.status("adam")["notes"].to_string();
     floor.ctl(&["reset", "adam"]).succeeds();
-    assert_eq!(notes(), "[]");
+    assert_eq!(noted(), "[]");
+    adam.git(&["switch", "-q", "mine"]);
+    assert!(notes().contains("on the branch mine"), "{}", notes());
+    adam.git(&["switch", "-q", "worker/adam"]);
+    floor.ctl(&["doctor", "--repair", "--yes"]).succeeds();
+    assert_eq!(noted(), "[]");
+    adam.git(&["switch", "-q", "mine"]);
+    assert!(notes().contains("on the branch mine"), "{}", notes());
+    floor.ctl(&["start", "--prompt", "think"]).succeeds();
+    assert_eq!(noted(), "[]");
 }
 
 #[test]

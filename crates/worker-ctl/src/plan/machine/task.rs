@@ -38,6 +38,8 @@ pub(super) fn start(
     let queued = queued.map(|task| QueuedTask { tries: task.tries.saturating_add(1), ..task.clone() });
     step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha, queued, ..Work::default() };
     step.next.adopted.iter_mut().for_each(|adopted| base.clone_into(&mut adopted.began));
+    // The worktree was put on its branch before.
+    step.next.notes.retain(|note| !note.is_of_own_branch());
     step.next.pending_send = Some(PendingSend { is_first: true, ..PendingSend::new("start", step.now) });
     step.effects.push(SideEffect::Deliver);
     Ok(())
@@ -171,6 +173,7 @@ pub(super) fn accepted(step: &mut MachineStep<'_>) {
 pub(super) fn reset(step: &mut MachineStep<'_>) {
     end(step);
     step.next.program.fault = None;
+    step.next.notes.retain(|note| !note.is_of_own_branch());
 }
 
 /// Forgets everything about the task.
