@@ -8,7 +8,7 @@ use crate::commands;
 use crate::context::Context;
 use crate::store;
 use crate::up_lock;
-use crate::worker::{Session, Worker};
+use crate::worker::{Program, Session, Worker};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -34,8 +34,13 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         false => commands::choose(&state, &args.workers, false)?,
     };
     let names: Vec<String> = chosen.iter().map(|worker| worker.name.clone()).collect();
+    // Where there is no session, there is nothing to tell.
+    let has_session = |Program { session, pane_id, job_waits_for, .. }: &Program| {
+        *session != Session::Down || pane_id.is_some() || job_waits_for.is_some()
+    };
+    let ending = chosen.iter().filter(|worker| has_session(&worker.program)).map(|worker| &worker.name);
     if ctx.is_dry {
-        let would: Vec<String> = names.iter().map(|name| format!("end the session of {name}")).collect();
+        let would: Vec<String> = ending.map(|name| format!("end the session of {name}")).collect();
         return Ok(commands::show(ctx.ui, commands::statuses(&state, &names), &would));
     }
     if are_all {
@@ -49,7 +54,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         commands::recover(ctx)?;
         end_these(ctx, &chosen, &names, args.force)?;
     }
-    let done: Vec<String> = names.iter().map(|name| format!("down {name}")).collect();
+    let done: Vec<String> = ending.map(|name| format!("down {name}")).collect();
     commands::print_statuses(ctx, &names, &done)
 }
 

@@ -225,6 +225,10 @@ fn a_session_that_a_person_ends_stays_down_beside_an_up() {
     floor.ctl(&["down", "adam", "-n"]).exit(0).out_has("would end the session of adam");
     floor.ctl(&["down", "nobody"]).exit(1).any_err();
     floor.ctl(&["down", "adam"]).exit(0).out_has("down adam");
+    // Now there is no session to end.
+    for args in [&["down", "adam"][..], &["down", "adam", "-n"]] {
+        floor.ctl(args).exit(0);
+    }
     // Rounds of that `up` go by.
     for n in 0..3 {
         work(&floor, "eve", &format!("COMMIT {n} one Work"));
