@@ -165,14 +165,22 @@ fn told_lines(ctx: &Context<'_>, name: &str) -> String {
 }
 
 /// Checks a worker's work that waits for a review, and records the result. What failed already is checked `again` if that is
-/// asked for. Exit 1 if it cannot be checked now: there is none, it has changes beside the commit, it conflicts, or somebody
-/// checks it already.
+/// asked for. Exit 1 if it cannot be checked now, or somebody checks it already.
 pub fn run(ctx: &Context<'_>, worker: &Worker, again: bool) -> Result<CheckRecord> {
+    let (sha, tree) = find_work(ctx, worker)?;
+    check_tree(&ctx.of(worker)?, worker, (&sha, &tree), again)
+}
+
+/// The commit that is to be checked, and its tree as it would land. Exit 1 if it cannot be checked now: there is none, it has
+/// changes beside the commit, or it conflicts.
+pub fn find_work(ctx: &Context<'_>, worker: &Worker) -> Result<(String, String)> {
     let ctx = &ctx.of(worker)?;
     require_runner(ctx, worker)?;
     let standing = Standing::read(ctx, worker)?;
     let sha = worker.work.commit_sha.clone().filter(|_| worker.task == Task::NeedsReview);
-    let sha = sha.ok_or_else(|| failure::WRONG_STATE.failure(format!("{} has no work to check", worker.name)))?;
+    let none =
+        || failure::WRONG_STATE.failure(format!("{} has no work to check", worker.name)).hint(worker.review_hint());
+    let sha = sha.ok_or_else(none)?;
     require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
     let tree = match (ctx.root.config.text("check_in"), standing.work.as_ref().map(|work| &work.merge)) {
         ("merge", Some(MergeResult::Tree(tree))) => tree.clone(),
@@ -183,7 +191,7 @@ pub fn run(ctx: &Context<'_>, worker: &Worker, again: bool) -> Result<CheckRecor
         }
         _ => tree_of(ctx, &sha)?,
     };
-    check_tree(ctx, worker, (&sha, &tree), again)
+    Ok((sha, tree))
 }
 
 fn tree_of(ctx: &Context<'_>, sha: &str) -> Result<String> {

@@ -26,7 +26,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     look(ctx)?;
     let worker = ctx.worker(name)?;
     if ctx.is_dry {
-        check::require_runner(ctx, &worker)?;
+        check::find_work(ctx, &worker)?;
         return Ok(commands::show(
             ctx.ui,
             about(name, json!({})),

@@ -121,7 +121,9 @@ fn accept_lands_only_what_is_green_or_what_a_person_overrules() {
     floor.ctl(&["check", "adam"]).succeeds();
     floor.ctl(&["accept", "adam"]).succeeds().any_err();
     assert_eq!((runs(&w), floor.app.read("a.txt")), (4, "good\n".into()));
-    floor.ctl(&["check", "adam"]).exit(1).err_has("adam has no work to check");
+    for args in [&["check", "adam"][..], &["-n", "check", "adam"]] {
+        floor.ctl(args).exit(1).err_has("adam has no work to check").err_has("it has nothing that has not landed");
+    }
 }
 
 #[test]
