@@ -237,13 +237,13 @@ fn text(record: &Value, key: &str) -> Option<String> {
 /// The row of this name: an agent's or worker's name or id, a branch, or the last part of a path; else the name that
 /// `new` made of it. All rows that fit, if none fits better.
 pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
-    // `new` turns blanks and signs into dashes.
+    // `new` turns blanks and signs into dashes. An empty host is not this machine.
     let name = if name.len() > 1 { name.trim_end_matches('/') } else { name };
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let dashed = words.collect::<Vec<_>>().join("-").to_lowercase();
+    let (slug, dashed) = if name.starts_with(':') { (None, String::new()) } else { (slug(name), dashed) };
     let is_below = |row: &Row| row.worktree == name || row.worktree.ends_with(&format!("/{name}"));
     // The id of a worker or a main checkout is its name, and comes no sooner than other names.
-    let slug = slug(name);
     let fits: [&dyn Fn(&Row) -> bool; 5] = [
         &|row| row.is_known && row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
         &|row| row.is_known && row.name == name || row.worker.as_deref() == Some(name),
@@ -490,6 +490,6 @@ mod tests {
         assert_eq!(paths("b"), ["/app/b", "/app/c"]);
         assert_eq!(paths("worker/adam"), ["/w/adam"]);
         assert_eq!(paths("c"), ["/app/c"]);
-        assert!(paths("nobody").is_empty());
+        assert!(["nobody", ":b", "::b", ":worker/adam"].iter().all(|name| paths(name).is_empty()));
     }
 }
