@@ -13,8 +13,8 @@ const RUN: &str = ".flaskenv .vscode/tasks.json .vscode/launch.json *.code-works
     .zed/tasks.json .zed/debug.json .idea/* .run/* .fleet/* .helix/* .devcontainer/* .devcontainer.json mise.*toml \
     .mise.*toml .mise/* mise/* .tool-versions lefthook* .lefthook* .husky/* .pre-commit-config* prek.toml \
     .overcommit* .local-overcommit* .simple-git-hooks* .githooks/* .git-hooks/* makefile* gnumakefile* *.mk *.mak \
-    cmakeuserpresets.json justfile* .justfile* *.just taskfile* rakefile* *.rake procfile* tiltfile* vagrantfile* \
-    docker-compose* compose.* *.tf *.gradle *.gradle.kts pom.xml .mvn/* package.json nodemon.json .air.toml .pnpmfile* \
+    cmake*presets.json justfile* .justfile* *.just taskfile* rakefile* *.rake procfile* tiltfile* vagrantfile* \
+    docker-compose* compose.* *.tf *.gradle *.gradle.kts pom.xml .mvn/* package.json nodemon.json .air*.toml .pnpmfile* \
     bunfig.toml .cargo/config* *.bazelrc pyproject.toml pip.conf *.pth .bundle/* .rspec* .xcode.env* \
     local.properties .gitconfig* .ssh/config .nvim* .vim/* coc-settings.json .dir-locals* .gdbinit .lldbinit \
     .rprofile .tmux* .bash* .zsh* .profile .autoenv* sweatfile .shopfloor/* .wt.toml .workmux.yaml conductor.json \
@@ -27,13 +27,28 @@ const RUN: &str = ".flaskenv .vscode/tasks.json .vscode/launch.json *.code-works
     snakefile* config/database.yml *_override.tf.json override.tf.json terragrunt.hcl pnpm-workspace.yaml build.rs \
     .python-version .mypy.ini .pytest.ini .flake8 .golangci.* babel.config.json cdk.json .bsp/* thorfile modd.conf \
     *.cmake .docker/config.json kubeconfig* \
-    rust-toolchain* .rubocop.yml pylintrc mypy.ini .ocamlinit .user.ini tauri.conf.json nx.json project.json .moon/* \
+    rust-toolchain* .rubocop* pylintrc mypy.ini .ocamlinit .user.ini tauri.conf.json nx.json project.json .moon/* \
     cliff.toml cog.toml release.toml trunk.toml go.work directory.build.* cmakelists.txt meson.build build.bazel guardfile \
     fastfile podfile capfile sconstruct jenkinsfile dvc.yaml nextflow.config pixi.toml bacon.toml skaffold.yaml \
     helmfile.yaml serverless.yml build.xml build.sc build.mill build.zig magefile.go guix.scm session.vim .hg/* .jj/* \
     launchsettings.json .externaltoolbuilders/* .lsp.json .github/hooks/* uv.toml supervisord.conf tmuxinator.y*ml \
     smug.y*ml workmux.y*ml .projections.json psalm.xml* .tern-project .circleci/* .sops.yaml jest.config.json \
-    .markdownlint-cli2.* dprint.json* .dprint.json* electron-builder.* .neoconf.json angular.json local.settings.json";
+    .markdownlint-cli2.* dprint.json* .dprint.json* electron-builder.* .neoconf.json angular.json local.settings.json \
+    cabal.project* cabal.config *.cabal stack.yaml hie.y*ml .ghcid dune dune-project dune-workspace .merlin \
+    book.toml mkdocs.y*ml _config.y*ml _quarto.y*ml antora-playbook.y*ml typedoc.json doxyfile* latexmkrc \
+    rebar.config* erlang_ls.* sys.config vm.args hatch.toml pdm.toml .pdm.toml poetry.toml pipfile* pyvenv.cfg alembic.ini pants*.toml .pants.* \
+    .buckconfig* .bazelversion gradle-wrapper.properties .mill-* .scalafix.conf deps.edn bb.edn shadow-cljs.edn \
+    .nrepl.edn .lsp/config.edn omnisharp.json *.runsettings *.props *.targets nuget.config *.xcconfig *.ninja *.m4 \
+    configure.ac sconscript* wscript conanfile* vcpkg*.json rust-analyzer.toml .rust-analyzer.toml nextest.toml cross.toml \
+    .gitlab-ci* .github/workflows/* .github/actions/* .woodpecker* .drone.y*ml .travis.yml .cirrus.yml azure-pipelines* \
+    bitbucket-pipelines.yml .buildkite/* earthfile docker-bake* dagger.json buildspec.y*ml .yardopts .solargraph.y*ml \
+    .standard.yml .haml-lint.yml .slim-lint.yml .erb*lint.yml .simplecov sorbet/config steepfile dangerfile* config.ru \
+    *.gemspec .sqlfluff .my.cnf my.cnf *.prisma sqlc.y*ml buf.gen* codegen.y*ml graphql.config.* ormconfig.* \
+    jupyter_*config.json ipython_*config.json .jupyter/* .ipython/* kernel.json elm-watch.json elm-tooling.json \
+    lighthouserc.* lerna.json ecosystem.config* jakefile* postcss.config.json stylelint.config.json .changeset/config.json \
+    .htaccess php.ini web.config nginx.conf httpd.conf caddyfile* uwsgi.* *.service composer*.json phpcs.xml* .phpcs.xml* \
+    .php_cs* phpbench.json* infection.json* captainhook.json grumphp.y*ml behat.y*ml codeception.y*ml .phpactor.* \
+    .symfony*.yaml .ddev/*";
 
 /// The directories of agent programs.
 const AGENTS: &str = ".claude .codex .gemini .opencode .cursor .agents .amp .qwen .copilot .kiro .roo .kilocode \
@@ -357,6 +372,12 @@ mod tests {
         ] {
             assert_eq!(of(path), (true, false), "{path}");
         }
+        let local = "cabal.project.local cabal.project.freeze hie.yaml docs/book.toml CMakePresets.json rebar.config \
+            rebar.config.script hatch.toml .gitlab-ci-local.yml .yardopts .sqlfluff .solargraph.yml .rubocop_todo.yml \
+            jupyter_server_config.json elm-watch.json public/.htaccess Debug.xcconfig composer.json";
+        for path in local.split_ascii_whitespace() {
+            assert_eq!(of(path), (true, false), "{path}");
+        }
         assert!(of(".vscode/tasks.json").0);
         for path in
             [".env", "x.json", "claude/settings.json", ".claude/rules/a.md", ".cursor/rules/b.mdc", "a.md", "src"]
@@ -417,6 +438,10 @@ mod tests {
             ("A=${B}\nB=${B:-x}/$C\nC=\"${B@P}\"\nD='${shell x}'\nE=${!B}\n", "C D E"),
             ("npm_config_shell=/x\nMY_PAGER=x\nPATHS=1\n", "MY_PAGER npm_config_shell"),
             ("GOOSE_MODE=auto\n", "GOOSE_MODE"),
+            ("CCACHE_COMPILER=/x\nSPARK_CONF_DIR=/x\n", "CCACHE_COMPILER SPARK_CONF_DIR"),
+            ("OCL_ICD_VENDORS=/x\nBUILDKITE_HOOKS_PATH=/x\n", "BUILDKITE_HOOKS_PATH OCL_ICD_VENDORS"),
+            ("DJANGO_SETTINGS_MODULE=x\nAPP_SETTINGS=x\nSETTINGS=x\n", "APP_SETTINGS DJANGO_SETTINGS_MODULE"),
+            ("NODE_CONFIG_DIR=/x\nMDBOOK_BUILD=x\nPORT_SCRIPT=x\n", "MDBOOK_BUILD NODE_CONFIG_DIR PORT_SCRIPT"),
         ] {
             assert_eq!(found(text), expected, "{text}");
         }
