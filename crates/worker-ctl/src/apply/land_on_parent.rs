@@ -142,12 +142,14 @@ pub fn landed(ctx: &Context<'_>, child: &Worker, (old, new): (&str, &str)) -> Re
     Ok(())
 }
 
-/// Tells the parent that its own changes, or another git there, keep the work of a child from landing. What a parent does is
-/// no reason to try again at once: exit 1.
+/// Tells the parent that its own changes, or another git there, keep the work of a child from landing. What a parent that is
+/// a worker does is no reason to try again at once: exit 1.
 pub fn child_blocked(ctx: &Context<'_>, child: &Worker, mut failure: Failure) -> Failure {
     let is_parents = ctx.repo.branch != ctx.root.config.text("branch");
     if is_parents && [failure::NOT_PUBLISHED, failure::BUSY].iter().any(|kind| kind.is_kind_of(&failure)) {
-        failure.exit = Exit::No;
+        if on_branch(ctx, &ctx.repo.branch).is_ok_and(|parent| parent.is_some()) {
+            failure.exit = Exit::No;
+        }
         let paths: Vec<String> = failure.details.iter().map(|line| line.trim().to_owned()).collect();
         let work = child.work.commit_sha.clone().unwrap_or_default();
         tell(ctx, child, ("info", Some("child_blocked")), failure.to_string(), (&paths, &work));

@@ -48,6 +48,25 @@ fn a_landing_that_git_cannot_finish_leaves_the_checkout_as_it_was() {
     assert_eq!(app.read("come"), "x\n");
 }
 
+#[test]
+fn a_checkout_of_nobodys_that_another_git_holds_is_busy_wherever_it_is() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    app.git(&["worktree", "add", "-q", "-b", "rel", "../rel"]);
+    app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
+    app.run("worker-ctl", &["add", "--worktree", "../eve", "--target", "rel"]).succeeds().any_err();
+    let (eve, rel) = (beside(app, "eve"), beside(app, "rel"));
+    eve.commit("f", "one\n");
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    let lock = rel.git(&["rev-parse", "--path-format=absolute", "--git-path", "index.lock"]);
+    std::fs::write(lock.trim_end(), "").unwrap();
+    floor.ctl(&["accept", "eve"]).exit(75).any_out().err_has("another git works in");
+    std::fs::remove_file(lock.trim_end()).unwrap();
+    floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
+    assert_eq!(rel.read("f"), "one\n");
+}
+
 /// Once the branch has moved, what fails after that does not hide it.
 #[test]
 fn an_accept_that_cannot_move_the_worktree_says_that_the_work_landed() {
