@@ -11,7 +11,7 @@ use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 
 use crate::apply::launch_spec::launch;
-use crate::apply::startup::wait_ready;
+use crate::apply::startup::{STARTED, wait_ready};
 use crate::apply::{jobs, runner, sandbox, transition};
 use crate::context::Context;
 use crate::facts::processes::{self, Process};
@@ -28,8 +28,7 @@ use crate::worker_notes::Fault;
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 const SIGNAL_GRACE: Duration = Duration::from_secs(2);
 
-/// How long a program is watched that was started with a text: from the start, and where it may end over its conversation.
-const STARTED: Duration = Duration::from_millis(200);
+/// How long a program is watched that was started with a text and may end over its conversation.
 const CONTINUED: Duration = Duration::from_secs(3);
 
 /// How often a screen or a process is checked.

@@ -9,15 +9,19 @@ use shopfloor_core::text::printable;
 use crate::context::Context;
 use crate::failure;
 use crate::menu::{self, Menu};
+use crate::poll;
 use crate::program_config::{AgentTable, Dialog, regex};
 use crate::tmux::{Pane, Tmux};
-use crate::worker::Worker;
+use crate::worker::{Session, Worker};
 
 /// How often a screen is checked.
 const POLL: Duration = Duration::from_millis(50);
 
 /// How many seconds a program may take until it takes input, unless `timeout_secs` is set.
 const READY_SECS: u64 = 30;
+
+/// How long a program is watched that nothing tells of whether it takes input: it may end at once.
+pub const STARTED: Duration = Duration::from_millis(200);
 
 /// A menu that has not changed for this long takes keys.
 const SETTLED: Duration = Duration::from_millis(200);
@@ -43,12 +47,19 @@ pub fn wait_ready(
     let pattern = agent.ready.pattern.as_deref().map(regex).transpose()?;
     let mut dialogs: Vec<&Dialog> = agent.dialogs.iter().collect();
     let mut keys = (!agent.startup_keys.is_empty()).then_some(&agent.startup_keys);
+    let has_ended = || Ok::<_, Failure>(tmux.pane_of(worker)?.is_none_or(|pane| pane.end.is_some()));
     if pattern.is_none() && keys.is_none() && dialogs.is_empty() {
-        return Ok(None);
+        return match poll::holds(STARTED, POLL, || has_ended().unwrap_or(false)) {
+            true => Err(ended_early(tmux, worker, pane)),
+            false => Ok(None),
+        };
     }
     let limit = Duration::from_secs(agent.ready.timeout_secs.unwrap_or(READY_SECS));
     let (start, mut since, mut last) = (Instant::now(), Instant::now(), String::new());
     while start.elapsed() < limit {
+        if has_ended()? {
+            return Err(ended_early(tmux, worker, pane));
+        }
         let screen = tmux.capture(&pane.id, 0)?;
         if screen != last {
             (since, last) = (Instant::now(), screen.clone());
@@ -69,24 +80,31 @@ pub fn wait_ready(
         } else if is_shown || pattern.is_none() && keys.is_none() && since.elapsed() >= STILL {
             return Ok(None);
         }
-        if tmux.pane_of(worker)?.is_none_or(|pane| pane.end.is_some()) {
-            // On a loaded machine tmux may not have read all of them yet.
-            let look = |_| {
-                let lines = tmux.last_lines(&pane.id, 5).unwrap_or_default();
-                if lines.is_empty() {
-                    thread::sleep(POLL);
-                }
-                Some(lines).filter(|lines| !lines.is_empty())
-            };
-            let shown = (0..40).find_map(look).unwrap_or_default();
-            return Err(Failure::failed(format!("the program of {} ended before it was ready", worker.name))
-                .details(shown.iter().map(|line| format!("  {}", printable(line))))
-                .hint("look at its terminal with `worker-ctl peek`, or run its command by hand"));
-        }
         ctx.check_ending()?;
         thread::sleep(POLL);
     }
     Ok(Some(tmux.last_lines(&pane.id, 5).unwrap_or_default()))
+}
+
+/// The failure of a program that has ended already, with the last lines that it showed.
+fn ended_early(tmux: &Tmux, worker: &Worker, pane: &Pane) -> Failure {
+    // On a loaded machine tmux may not have read all of them yet.
+    let look = |_| {
+        let lines = tmux.last_lines(&pane.id, 5).unwrap_or_default();
+        if lines.is_empty() {
+            thread::sleep(POLL);
+        }
+        Some(lines).filter(|lines| !lines.is_empty())
+    };
+    let shown = (0..40).find_map(look).unwrap_or_default();
+    let how = match tmux.pane_of(worker).ok().flatten().and_then(|pane| pane.end) {
+        Some(Session::Code(code)) => format!(" (exit {code})"),
+        Some(Session::Signal(signal)) => format!(" (signal {signal})"),
+        Some(Session::Up | Session::Down) | None => String::new(),
+    };
+    Failure::failed(format!("the program of {} ended before it was ready{how}", worker.name))
+        .details(shown.iter().map(|line| format!("  {}", printable(line))))
+        .hint("look at its terminal with `worker-ctl peek`, or run its command by hand")
 }
 
 /// Takes one step towards the answer of a dialog. A menu gets one key, and then its screen is looked at again.

@@ -1,5 +1,7 @@
 //! `patrol`: looks at all workers once.
 
+use std::time::Duration;
+
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::proc;
@@ -9,7 +11,13 @@ use crate::apply::recover;
 use crate::commands;
 use crate::context::Context;
 use crate::layout::RootLock;
-use crate::worker::Worker;
+use crate::poll;
+use crate::tmux;
+use crate::worker::{Session, Worker};
+
+/// How long the end of a program is tried to be recorded whose worker another command is busy with, and how often.
+const PATIENCE: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -42,8 +50,13 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         recover::finish_all(ctx)?;
     }
     patrol::tick(ctx, scope)?;
-    if scope == PatrolScope::All {
-        patrol::refresh(ctx)?.iter().for_each(|waiting| ctx.ui.note(waiting));
+    match scope {
+        PatrolScope::All => patrol::refresh(ctx)?.iter().for_each(|waiting| ctx.ui.note(waiting)),
+        // Whoever holds the lock of a worker may have looked just before its program ended.
+        PatrolScope::Sessions => {
+            let is_over = || are_ends_recorded(ctx).unwrap_or(true) || patrol::tick(ctx, scope).is_err();
+            poll::holds(PATIENCE, POLL, is_over);
+        }
     }
     let after = ctx.state()?;
     let change = |worker: &Worker| {
@@ -52,4 +65,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     };
     let changes: Vec<String> = after.workers.values().filter_map(change).collect();
     commands::print_statuses(ctx, &all, &changes)
+}
+
+/// Whether the record of each worker whose program has ended says so.
+fn are_ends_recorded(ctx: &Context<'_>) -> Result<bool> {
+    let (state, panes) = (ctx.state()?, ctx.tmux()?.panes()?);
+    let has_ended = |worker: &Worker| tmux::find(&panes, worker).is_some_and(|pane| pane.end.is_some());
+    Ok(!state.workers.values().any(|worker| worker.program.session == Session::Up && has_ended(worker)))
 }

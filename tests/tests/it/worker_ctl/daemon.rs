@@ -2,11 +2,14 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Instant;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, commit, is_at, is_queued, marked, program, staff, table, tmux, tree, work};
-use crate::support::world::{World, skip, text, wait_for, write};
+use crate::support::worker::{
+    Staying, commit, is_at, is_queued, kill_agent, marked, program, staff, table, tmux, tree, work,
+};
+use crate::support::world::{World, skip, text, wait_for, which, write};
 
 #[test]
 fn up_starts_new_workers_adopts_sessions_and_ends_with_down() {
@@ -92,6 +95,27 @@ fn sessions_start_without_the_source() {
     floor.ctl(&["up", "--detach"]).succeeds();
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
     std::fs::rename(w.home("away"), &floor.app.path).unwrap();
+}
+
+/// As by tmux's hook, while another command holds the worker.
+#[test]
+fn the_end_of_a_program_is_recorded_once_its_worker_is_free() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    kill_agent(&floor, "adam");
+    let asked = || std::fs::read(w.home("asked")).unwrap_or_default().len();
+    let real = which("tmux");
+    let counted = format!("case \"$*\" in *list-panes*) echo >> ~/asked ;; esac; exec '{}' \"$@\"", real.display());
+    w.program("tmux", &counted);
+    let lock = File::open(floor.root.path.join("locks/worker-adam.lock")).unwrap();
+    lock.lock().unwrap();
+    let mut command = w.command(w.path("bin/worker-ctl"));
+    command.args(["patrol", "--sessions"]).current_dir(&floor.root.path).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    wait_for(|| asked() > 3 || child.try_wait().unwrap().is_some());
+    lock.unlock().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(text(&floor.status("adam"), "/fault"), "signal 9");
 }
 
 #[test]

@@ -132,6 +132,19 @@ fn the_exit_status_decides_between_offline_and_error() {
     assert!(later[0] == "before" && later[1].ends_with("\n\nthink"), "{later:?}");
 }
 
+#[test]
+fn a_program_that_ends_at_once_is_told_also_where_nothing_tells_when_it_is_ready() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for (name, code, status) in [("adam", "3", "error"), ("eve", "0", "offline")] {
+        table(&floor, name, &["sh", "-c", &format!("echo bye; exit {code}")], "ready = { none = true }\n");
+        floor.ctl(&["add", name, "--agent", name]).succeeds();
+        let up = floor.ctl(&["up", name]).exit(4).any_out();
+        up.err_has(&format!("ended before it was ready (exit {code})")).err_has("bye");
+        assert_eq!(text(&floor.status(name), "/status"), status);
+    }
+}
+
 /// A new pane's process begins as a copy of tmux, in the directory of tmux.
 #[test]
 fn a_pane_that_has_not_yet_changed_its_directory_is_waited_for() {
