@@ -132,6 +132,11 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         return Err(runs_in(row, &main));
     }
     let there = if can_leave { &env.at(&main)? } else { env };
+    // Whatever refuses has to before a worker is given up.
+    let refused = would_refuse(ui, there, common, &chosen)?;
+    if refused.code() != 0 {
+        return Ok(refused);
+    }
     let force = args.force.then_some("--force");
     let spawned = [&["remove"][..], if args.reap { &["--reap", "--yes"] } else { &[] }].concat();
     let nuke = [&["nuke", "--yes"][..], if args.reap { &["--reap"] } else { &[] }].concat();
@@ -141,7 +146,8 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         pass_on(ui, there, common, tool, words.map(|word| (*word).to_owned()).collect())
     };
     let first = |words: &[&str], worker: &str| on_the_way(ui, there, common, words, worker);
-    let (mut agents, mut exit) = (Vec::new(), Exit::Done);
+    let agents = chosen.iter().copied().filter(|row| row.worker.is_none()).map(|row| row.id.as_str());
+    let (agents, mut exit) = (agents.collect::<Vec<_>>(), Exit::Done);
     for row in chosen {
         let done = match row.worker.as_deref() {
             Some(worker) if row.kind == POOL => call("worker-ctl", &nuke, &[worker])?,
@@ -150,8 +156,7 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             }
             // worktree-spawn knows what lies inside of it, and asks whether somebody works there.
             Some(worker) if args.force => {
-                let forget = ["nuke", "--yes", "--force"];
-                let forgotten = if common.dry_run { Exit::Done } else { first(&forget, worker)? };
+                let forgotten = if common.dry_run { Exit::Done } else { first(&["nuke", "--yes", "--force"], worker)? };
                 if forgotten.code() == 0 { call("worktree-spawn", &spawned, &[&row.id])? } else { forgotten }
             }
             Some(worker) if common.dry_run && row.alive == "up" => {
@@ -162,13 +167,13 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             Some(worker) => {
                 let ended = first(&["down"], worker)?;
                 let removed = if ended.code() == 0 { call("worktree-spawn", &spawned, &[&row.id])? } else { ended };
+                if ended.code() == 0 && removed.code() != 0 && row.alive == "up" {
+                    ui.note(format!("its session was ended; `shopfloor resume {worker}` starts it again"));
+                }
                 // Of a worker whose worktree is gone nothing is left to lose.
                 if removed.code() == 0 && !common.dry_run { first(&["nuke", "--yes"], worker)? } else { removed }
             }
-            None => {
-                agents.push(row.id.as_str());
-                Exit::Done
-            }
+            None => Exit::Done,
         };
         exit = if exit.code() == 0 { done } else { exit };
     }
@@ -195,6 +200,22 @@ fn on_the_way(ui: &Ui, env: &Env, common: &Common, words: &[&str], worker: &str)
         ui.answer(done.text.as_bytes());
     }
     Ok(exit_of(done.status))
+}
+
+/// Asks worktree-spawn whether it would refuse to remove a worker's worktree, forced or not, and says why.
+fn would_refuse(ui: &Ui, env: &Env, common: &Common, chosen: &[&Row]) -> Result<Exit> {
+    let dry = Common { quiet: true, dry_run: true, ..common.clone() };
+    for row in chosen.iter().filter(|row| row.kind == "subtree" && row.worker.is_some() && !common.dry_run) {
+        let words = ["remove", "--force", "--", row.id.as_str()].map(str::to_owned).to_vec();
+        let would = quietly(ui, &repository::home(env)?, &words_for(&dry, "worktree-spawn", words))?;
+        if !would.status.success() {
+            // That it was a dry run is no part of the answer.
+            let errors = would.records.iter().filter_map(|record| record.get("error"));
+            errors.for_each(|error| ui.json(&json!({ "error": error })));
+            return Ok(exit_of(would.status));
+        }
+    }
+    Ok(Exit::Done)
 }
 
 /// Refuses what would be lost, and a worktree that a person made: with an agent's its branch goes, too, and that one is theirs.

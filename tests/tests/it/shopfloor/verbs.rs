@@ -314,6 +314,12 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     late.shopfloor(&["rm", "late"]).exit(1).err_has("this command runs in").err_has("`cd ");
     assert_eq!(row(app, "late")["alive"], "up");
     app.shopfloor(&["start", "late", "think"]).exit(0).any_out();
+    late.sh("git init -q sub && git -C sub commit -q --allow-empty -m s").exit(0);
+    app.shopfloor(&["rm", "--force", "late"]).exit(1).err_has("sub/ is a repository of its own");
+    let refused = app.shopfloor(&["rm", "--force", "late", "--json"]).exit(1).any_err().json();
+    assert_eq!((text(&refused, "/error/kind"), refused.get("dry_run")), ("dirty", None));
+    assert_eq!((text(&row(app, "late"), "/alive"), text(&row(app, "late"), "/task")), ("up", "working"));
+    late.sh("rm -rf sub").exit(0);
     app.shopfloor(&["stop", "late"]).exit(0).any_out().any_err();
     let gone = app.shopfloor(&["rm", "--force", "late", "--json"]).exit(0).any_err().json_lines();
     assert!(gone.len() == 1 && gone[0]["removed"] == true, "{gone:?}");
