@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::incoming::{Incoming, MEMORY, refused};
+use super::incoming::{ALLOW, Incoming, MEMORY, refused};
 use super::{REFUSED, Sandbox, objects};
 use crate::error::{Failure, Result};
 use crate::fs;
@@ -75,7 +75,7 @@ impl Sandbox {
             return Ok(Imported::Nothing);
         }
         if !is_id(&tip) {
-            return Err(refused("its HEAD names no commit"));
+            return Err(refused("its HEAD names no commit that git can read"));
         }
         let now = ask(&["rev-parse", "-q", "--verify", &branch])?;
         if tip == old {
@@ -141,12 +141,19 @@ impl Sandbox {
         let git = Git::find(&self.env)?.common(&self.common_dir)?;
         let format = self.format()?;
         let listed = self.look(format, &format!("{{ {OWN}; }} | git rev-list --no-walk=unsorted --stdin"))?;
-        let listed = listed.within(GLANCE).capture()?.text();
-        let mut tips: Vec<&str> = listed.lines().filter(|id| is_id(id)).collect();
+        let listed = listed.within(GLANCE).capture()?;
+        let text = listed.text();
+        let mut tips: Vec<&str> = text.lines().filter(|id| is_id(id)).collect();
         tips.sort_unstable();
         tips.dedup();
-        if tips.is_empty() || tips.len() > self.settings.limits.commits {
-            return Err(refused(&format!("it has {} branches, tags and stashes", tips.len())));
+        if !listed.status.success() || tips.is_empty() {
+            let why = String::from_utf8_lossy(&listed.stderr);
+            return Err(refused("git cannot read what it has made").because(anyhow::anyhow!(printable(why.trim()))));
+        }
+        let most = self.settings.limits.commits;
+        if tips.len() > most {
+            let why = format!("it has {} branches, tags and stashes, and {most} are allowed", tips.len());
+            return Err(refused(&why).hint(ALLOW));
         }
         self.take(&git, format, &tips)?;
         self.update_refs(&git, tips.iter().map(|tip| format!("update {below}/{tip} {tip}\n")).collect())

@@ -204,7 +204,7 @@ fn again(file: &File) -> Result<File> {
 }
 
 /// What lets more come in.
-const ALLOW: &str = "look at it in its worktree; `limits` of [runners.sandbox] takes more";
+pub(super) const ALLOW: &str = "look at it in its worktree; `limits` of [runners.sandbox] takes more";
 
 pub(super) fn refused(why: &str) -> Failure {
     REFUSED.failure(format!("import refused: {why}"))

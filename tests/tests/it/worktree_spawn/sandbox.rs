@@ -358,6 +358,14 @@ fn a_removal_loses_nothing_of_a_sandbox() {
     app.spawn(&["remove", "main.two"]).exit(0).any_out().any_err();
     assert!(!two.has("") && !app.git(&["for-each-ref"]).contains("refs/shopfloor/in/two"));
     assert_eq!(std::fs::read_dir(w.home(".local/state/shopfloor/boxes")).unwrap().count(), 0);
+    // What git cannot read stays where it is.
+    subtree(&app, &["three"]);
+    let line = "git commit -q --allow-empty -m x; ln -sf nowhere $(git rev-parse --git-dir)/HEAD";
+    let run = app.spawn(&["run", "main.three", "--sandbox", "--", "sh", "-c", line]);
+    run.any_status().any_out().err_has("its HEAD names no commit that git can read");
+    let removed = app.spawn(&["remove", "main.three", "--force"]).exit(0).any_out();
+    removed.err_has("its sandbox stays in").err_has("import refused: git cannot read what it has made");
+    assert_eq!(std::fs::read_dir(w.home(".local/state/shopfloor/boxes")).unwrap().count(), 1);
 }
 
 #[test]
