@@ -34,7 +34,7 @@ impl FileType {
     /// Edits a text whose tree is `from` until its tree is `to`. The text of new entries comes from `donor`.
     pub fn rewrite(self, text: &[u8], from: &Tree, to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
         let written = match self {
-            FileType::Json | FileType::Jsonc => json::rewrite(text, from, to),
+            FileType::Json | FileType::Jsonc => json::rewrite(text, from, to, donor),
             FileType::Toml => toml::rewrite(text, to, donor),
             FileType::Yaml => yaml::rewrite(text, from, to, donor),
             FileType::JsonLines | FileType::Env | FileType::Text => None,

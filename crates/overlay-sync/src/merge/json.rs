@@ -24,12 +24,12 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Edits a text whose tree is `from` until its tree is `to`.
-pub fn rewrite(text: &[u8], from: &Tree, to: &Tree) -> Option<Vec<u8>> {
+/// Edits a text whose tree is `from` until its tree is `to`. One that shows no blanks of its own gets those of `donor`.
+pub fn rewrite(text: &[u8], from: &Tree, to: &Tree, donor: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(text).ok()?;
     let mark = text.strip_prefix('\u{feff}').map_or("", |_| "\u{feff}");
     let root = CstRootNode::parse(text.trim_start_matches('\u{feff}'), &OPTIONS).ok()?;
-    let style = JsonStyle::of(text);
+    let style = JsonStyle::of(text, &String::from_utf8_lossy(donor));
     edit(&root.value()?, from, to, style, &|value| root.set_value(value))?;
     Some(format!("{mark}{root}").into_bytes())
 }
@@ -73,10 +73,11 @@ struct JsonStyle {
 }
 
 impl JsonStyle {
-    fn of(text: &str) -> JsonStyle {
+    fn of(text: &str, donor: &str) -> JsonStyle {
+        let shown = if text.contains("\":") || text.contains(',') { text } else { donor };
         JsonStyle {
             is_one_line: !text.trim().contains('\n') && !text.contains("/*"),
-            is_compact: text.contains("\":") && !text.contains("\": "),
+            is_compact: shown.contains("\":") && !shown.contains("\": "),
         }
     }
 

@@ -12,8 +12,7 @@ use super::{json, lines, list, three_way};
 /// removed is gone.
 pub fn merge(input: &MergeInput<'_>) -> MergedText {
     let texts = [input.base.unwrap_or_default(), input.overlay, input.workspace];
-    let records =
-        texts.map(|bytes| lines::split(bytes).filter(|line| !line.trim_ascii().is_empty()).collect::<Vec<_>>());
+    let records = texts.map(records);
     let trees = records.each_ref().map(|lines| lines.iter().map(|line| tree(line)).collect::<Vec<Tree>>());
     let lists = trees.each_ref().map(Vec::as_slice);
     let keys = list::identities(lists).unwrap_or_else(|| list::single_identities(lists));
@@ -46,8 +45,22 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
     MergedText { bytes: lines::joined(merged.iter().map(Vec::as_slice), [input.overlay, input.workspace]), conflicts }
 }
 
-/// The tree of a line; of one that a merge could not write again, its text.
-fn tree(line: &[u8]) -> Tree {
+/// The records of a text, each with the empty lines before it.
+fn records(bytes: &[u8]) -> Vec<&[u8]> {
+    let (mut all, mut begin, mut end) = (Vec::new(), 0, 0);
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
+        end += line.len();
+        if !line.trim_ascii().is_empty() {
+            all.push(lines::without_ending(&bytes[begin..end]));
+            begin = end;
+        }
+    }
+    all
+}
+
+/// The tree of a record; of one that a merge could not write again, its text.
+fn tree(record: &[u8]) -> Tree {
+    let line = record.trim_ascii();
     json::parse(line).unwrap_or_else(|| Tree::Leaf(String::from_utf8_lossy(line).into_owned()))
 }
 

@@ -190,6 +190,29 @@ fn dedup(text: &str) -> String {
         .collect()
 }
 
+/// Untouched text is that of one side, byte for byte.
+#[test]
+fn blanks_and_line_endings_that_nobody_changed_stay() {
+    for (kind, base, overlay, workspace, expected) in [
+        (FileType::Json, "{\"a\":null}", "{}", "{\"a\":null,\"b\":2}", "{\"b\":2}"),
+        (FileType::Toml, "a=1\nb=1\n", "a=1\nd=1\n", "a=1\nb=1\nc=inf\ne=07:32:00\n", "a=1\nd=1\nc=inf\ne=07:32:00\n"),
+        (
+            FileType::JsonLines,
+            "{\"a\":1}\n\n{\"b\":1}\n",
+            "{\"a\":1}\n\n{\"b\":1}\n{\"c\":1}\n",
+            "{\"a\":1}\n\n{\"b\":1}\n\n{\"d\":1}\n",
+            "{\"a\":1}\n\n{\"b\":1}\n{\"c\":1}\n\n{\"d\":1}\n",
+        ),
+        (FileType::Env, "A=1\rB=1\r", "A=2\rB=1\r", "A=1\rB=2\r", "A=1\rB=2\r"),
+        (FileType::Env, "A=1\nB=1", "A=2\nB=1", "A=1\nB=2", "A=2\nB=2"),
+        (FileType::Text, "a\rb\rc\rd\r", "A\rb\rc\rd\r", "a\rb\rc\rD\r", "A\rb\rc\rD\r"),
+        (FileType::Text, "a\rb\nc\nd\n", "A\rb\nc\nd\n", "a\rb\nc\nD\n", "A\rb\nc\nD\n"),
+    ] {
+        let merged = merge(&input(kind, base, overlay, workspace));
+        assert_eq!(String::from_utf8(merged.bytes).unwrap(), expected, "{kind:?}");
+    }
+}
+
 /// What a large file costs grows with its size. If each of its keys were looked for among all others, this would take
 /// minutes.
 #[test]

@@ -9,9 +9,11 @@ use super::texts::{MergeConflict, MergeInput, MergedText, Rule};
 
 /// The lines without their endings, `\n` or `\r\n`.
 pub fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    let any = !bytes.is_empty();
-    text.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).filter(move |_| any)
+    bytes.split_inclusive(|b| *b == b'\n').map(without_ending)
+}
+
+pub fn without_ending(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r\n").or(line.strip_suffix(b"\n")).unwrap_or(line)
 }
 
 /// The ending of the first line.
@@ -20,10 +22,15 @@ pub fn ending(bytes: &[u8]) -> Option<&'static [u8]> {
     Some(if at > 0 && bytes[at - 1] == b'\r' { b"\r\n" } else { b"\n" })
 }
 
-/// Lines as a text, with the line ending of the first of these texts that has one.
+/// Lines as a text, with the line ending of the first of these texts that has one. The last line has none where it has
+/// none in either.
 pub fn joined<'l>(lines: impl IntoIterator<Item = &'l [u8]>, like: [&[u8]; 2]) -> Vec<u8> {
     let end = like.into_iter().find_map(ending).unwrap_or(b"\n");
-    lines.into_iter().flat_map(|line| [line, end].concat()).collect()
+    let mut text: Vec<u8> = lines.into_iter().flat_map(|line| [line, end].concat()).collect();
+    if !like.into_iter().any(|text| text.ends_with(b"\n")) {
+        text.truncate(text.len().saturating_sub(end.len()));
+    }
+    text
 }
 
 /// How often each of these occurs.
@@ -85,7 +92,12 @@ pub fn merge_text(input: &MergeInput<'_>) -> MergedText {
 
 pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
     let merge = TextMerge::from_lines(input.base.unwrap_or_default(), input.overlay, input.workspace);
-    let (mut bytes, mut conflicts) = (Vec::new(), Vec::new());
+    let sides = [input.overlay, input.workspace];
+    let end = sides.into_iter().find_map(ending);
+    // The library ends lines with a lone `\r`, too. That stays as it is within a text, and where all do so.
+    let is_last = |line: &[u8]| sides.iter().any(|text| text.as_ptr_range().end == line.as_ptr_range().end);
+    let is_whole = |line: &[u8]| line.ends_with(b"\n") || end.is_none() && line.ends_with(b"\r");
+    let (mut bytes, mut conflicts, mut is_open) = (Vec::new(), Vec::new(), false);
     for region in merge.regions() {
         let overlay: Vec<&[u8]> = region.ours_range().filter_map(|i| merge.ours_line(i)).collect();
         let workspace: Vec<&[u8]> = region.theirs_range().filter_map(|i| merge.theirs_line(i)).collect();
@@ -107,10 +119,11 @@ pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
         };
         for line in lines {
             // A last line without its ending must not be joined to the next one.
-            if !bytes.is_empty() && !bytes.ends_with(b"\n") {
-                bytes.extend(ending(input.overlay).or(ending(input.workspace)).unwrap_or(b"\n"));
+            if is_open {
+                bytes.extend_from_slice(end.unwrap_or(b"\n"));
             }
             bytes.extend_from_slice(line);
+            is_open = is_last(line) && !is_whole(line);
         }
     }
     MergedText { bytes, conflicts }

@@ -58,7 +58,15 @@ fn table(ours: &mut dyn TableLike, theirs: Option<&dyn TableLike>, to: &Members)
         match ours.get_mut(key) {
             Some(item) if item_tree(item) == *tree => {}
             Some(item) => change(item, their_item, tree)?,
-            None => drop(ours.insert(key, their_item?.clone())),
+            None => {
+                let item = their_item?.clone();
+                let blanks = theirs?.key(key)?.leaf_decor().suffix().filter(|_| item.is_value()).cloned();
+                ours.insert(key, item);
+                // Those before the sign are as they are there.
+                if let (Some(blanks), Some(mut name)) = (blanks, ours.key_mut(key)) {
+                    name.leaf_decor_mut().set_suffix(blanks);
+                }
+            }
         }
     }
     Some(())
