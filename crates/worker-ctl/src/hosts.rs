@@ -12,9 +12,9 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::nearest;
 
 use crate::failure;
+use crate::names::checked_name;
 use crate::root::WorkerRoot;
 use crate::settings::HostTable;
-use crate::worker::checked_name;
 
 /// A host with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,6 +29,7 @@ mod hosts;
 mod layout;
 mod log;
 mod menu;
+mod names;
 mod notify_person;
 mod poll;
 mod program_config;

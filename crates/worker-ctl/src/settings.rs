@@ -16,9 +16,9 @@ use shopfloor_core::time::Unit;
 use toml_edit::{Document, Item};
 
 use crate::layout;
+use crate::names::{checked_host_name, checked_name};
 use crate::program_config::AgentTable;
 use crate::runner::{self, RunnerTable};
-use crate::worker::{checked_host_name, checked_name};
 
 /// The subcommands that change what a worker does, so that there is an event.
 const CHANGING: Users = Users::Only(&[

@@ -12,8 +12,8 @@ use crate::apply::{session, transition};
 use crate::context::Context;
 use crate::facts::version;
 use crate::failure;
+use crate::names::checked_name;
 use crate::plan::machine::Input;
-use crate::worker::checked_name;
 use crate::worker_notes::Fault;
 
 /// How many programs are started at the same time.

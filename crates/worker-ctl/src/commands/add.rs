@@ -11,7 +11,8 @@ use crate::apply::new_worker::{self, WorkerOptions};
 use crate::commands::{self, about, init};
 use crate::context::{Context, Flags};
 use crate::layout;
-use crate::worker::{LandAs, new_name};
+use crate::names::new_name;
+use crate::worker::LandAs;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {

@@ -23,11 +23,12 @@ use crate::context::{Context, Flags};
 use crate::facts::adoption::{self, Adoptable};
 use crate::facts::{processes, version};
 use crate::failure;
+use crate::names::new_name;
 use crate::program_config::AgentTable;
 use crate::root::{follow_source, read_finished};
 use crate::settings::users_agents;
 use crate::store;
-use crate::worker::{Adopted, LandAs, Pushed, Task, Worker, new_name};
+use crate::worker::{Adopted, LandAs, Pushed, Task, Worker};
 
 pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flags)) -> Result<Exit> {
     let named = args.worktree.as_deref().unwrap_or(Path::new("-"));

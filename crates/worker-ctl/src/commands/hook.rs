@@ -21,12 +21,13 @@ use crate::context::{Context, Flags};
 use crate::facts::session_files;
 use crate::failure;
 use crate::hook_report::{Payload, Signal};
+use crate::names::checked_name;
 use crate::plan::machine::Input;
 use crate::poll;
 use crate::root::read_record;
 use crate::session_file::UsageLimit;
 use crate::store;
-use crate::worker::{Session, Task, Worker, checked_name};
+use crate::worker::{Session, Task, Worker};
 
 /// How many bytes a payload may have. A hook about a tool gets the tool's whole input and output.
 const LONGEST: u64 = 64 << 20;

@@ -25,9 +25,9 @@ use crate::context::Context;
 use crate::failure;
 use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::layout::{self, TOOL};
+use crate::names::checked_host_name;
 use crate::settings::HostTable;
 use crate::ssh::{self, Ssh};
-use crate::worker::checked_host_name;
 
 /// The oldest git and tmux that work.
 const OLDEST: [(&str, (u64, u64)); 2] = [("git", (2, 39)), ("tmux", (3, 3))];

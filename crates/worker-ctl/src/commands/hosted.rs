@@ -23,9 +23,10 @@ use crate::commands::{about, joined};
 use crate::context::Context;
 use crate::failure;
 use crate::layout::{self, RootLock};
+use crate::names::checked_name;
 use crate::root::prove;
 use crate::settings::RootConfig;
-use crate::worker::{Worker, checked_name};
+use crate::worker::Worker;
 
 /// The hidden command of a hub that makes a repository and configures the root of it.
 pub const HOSTED: &str = "hosted";

@@ -21,8 +21,8 @@ use crate::apply::host_work::{self, name_of, ssh_to};
 use crate::context::Context;
 use crate::failure;
 use crate::hosts::{self, Host, HostWork, LastSaid};
+use crate::names::{checked_name, new_name};
 use crate::ssh;
-use crate::worker::{checked_name, new_name};
 
 /// The commands that a host carries out: those that only look, those that begin work on its default branch, and others.
 const LOOKING: &str = "status clashes cost login answer attach peek wait doctor events";

@@ -16,9 +16,10 @@ use shopfloor_core::written_files::Listed;
 
 use crate::context::Context;
 use crate::failure;
+use crate::names::LONGEST_NAME;
 use crate::store::State;
 use crate::work_repo::{MergeResult, WorkRepo, is_rebasing};
-use crate::worker::{LONGEST_NAME, Worker};
+use crate::worker::Worker;
 
 /// A linked worktree on a branch.
 #[derive(Clone, Debug)]
