@@ -84,6 +84,8 @@ pub struct Told {
     pub need: Option<Need>,
     pub since: Option<i64>,
     pub text: String,
+    /// Whether the text is what is wrong with an agent, or why nobody can tell how its worktree is.
+    pub is_wrong: bool,
 }
 
 /// Makes the rows: worktree-spawn's agents in its order, then the workers in other places. Where an agent is a worker too,
@@ -104,7 +106,13 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
                 let Row { id, kind, is_main, is_known, is_as_made, is_merged, agent, dirty, pending, parent, .. } = own;
                 let stat = own.stat.or(worker.stat);
                 let (ahead, behind) = (worker.ahead.or(own.ahead), worker.behind.or(own.behind));
-                let counts = Row { stat, ahead, behind, is_merged, dirty, pending, ..worker };
+                // A worktree that cannot be read says more than the task.
+                let (told, waits_for) = match own.told.is_wrong {
+                    true => (Told { text: own.told.text, is_wrong: true, ..worker.told }, Some("look")),
+                    false => (worker.told, None),
+                };
+                let waits_for = worker.waits_for.or(waits_for);
+                let counts = Row { stat, ahead, behind, is_merged, dirty, pending, told, waits_for, ..worker };
                 **row = Row { name, id, kind, is_main, is_known, is_as_made, agent, parent, ..counts };
             }
             _ => rows.push(worker),
@@ -143,7 +151,11 @@ fn agent_row(record: &Value) -> Row {
         dirty: record["dirty"].as_bool(),
         pending: record["pending"].as_u64().unwrap_or(0),
         parent: text(record, "parent"),
-        told: Told { text: text(record, "error").unwrap_or_default(), ..Told::default() },
+        told: Told {
+            text: text(record, "error").unwrap_or_default(),
+            is_wrong: record["error"].is_string(),
+            ..Told::default()
+        },
         is_main: record["id"] == "root",
         // Whoever made a worktree by hand gave it no name, and an agent can.
         is_known: record["managed"] == true || record["id"] == record["branch"],
@@ -179,6 +191,7 @@ fn worker_row(record: &Value) -> Row {
             .or(said)
             .or_else(|| Some(text(record, "prompt")?.lines().next()?.to_owned()))
             .unwrap_or_default(),
+        is_wrong: false,
     };
     // Of a host's worker the id is its whole name.
     let own = row(record);
@@ -409,7 +422,7 @@ pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
         (any(|row| row.drift > 0), "drifted: differs from its sweatfile: `sweatfile-apply check --all`"),
         (any(|row| row.pending > 0), "EVENTS: reports of agents that nobody has read: `worktree-spawn wait`"),
     ];
-    let wrong = rows.iter().filter(|row| row.worker.is_none() && !row.told.text.is_empty());
+    let wrong = rows.iter().filter(|row| row.told.is_wrong);
     let wrong = wrong.map(|row| printable(&format!("{}: {}", row.shown_name(), row.told.text)));
     wrong
         .chain(noted)
@@ -453,6 +466,11 @@ mod tests {
             rows.iter().map(|row| row.waits_for).collect::<Vec<_>>(),
             [Some("look"), Some("review"), None, None]
         );
+        // Where a worker works, too, it is told that nobody can read the worktree.
+        let mut all = overview();
+        all.agents[0]["error"] = "git took longer than 20 s".into();
+        all.workers[0]["worktree"] = "/app/a".into();
+        assert_eq!(legend(&super::rows(&all), true)[0], "a: git took longer than 20 s");
     }
 
     #[test]
