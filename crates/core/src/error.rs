@@ -1,7 +1,9 @@
 //! One error at the edge: what failed, why, what to run next, and the exit code it ends in.
 
 use std::fmt;
+use std::fs::Metadata;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The result of every fallible function of ours.
@@ -199,7 +201,13 @@ fn io_failure(e: io::Error, what: &str, path: &Path) -> Failure {
     match e.kind() {
         io::ErrorKind::PermissionDenied => {
             let shown = path.ancestors().find(|p| p.symlink_metadata().is_ok()).unwrap_or(path);
-            failure.hint(format!("run `ls -ld {}` to see who owns it", crate::text::shell_word(shown)))
+            let is_own = |meta: &Metadata| meta.uid() == rustix::process::geteuid().as_raw();
+            let is_closed = |meta: Metadata| meta.is_dir() && meta.mode() & 0o700 != 0o700 && is_own(&meta);
+            let (is_closed, shown) = (shown.symlink_metadata().is_ok_and(is_closed), crate::text::shell_word(shown));
+            failure.hint(match is_closed {
+                true => format!("open it again: `chmod u+rwx {shown}`"),
+                false => format!("run `ls -ld {shown}` to see who owns it"),
+            })
         }
         io::ErrorKind::StorageFull => failure.hint("free some space and run the same command again"),
         _ => failure,

@@ -121,6 +121,12 @@ fn remove_at(top: &OwnedFd, dir: &OwnedFd, name: &OsStr, levels: u32, moved: &mu
     }
 }
 
+/// Gives the owner of a directory back what rights to it they lack, and follows no link in its place. Another user's stays
+/// as it is, and whoever looks into it then says so.
+pub fn open_up(dir: &Path) {
+    let _ = open_dir(CWD, dir.as_os_str());
+}
+
 /// Opens a directory to remove what is in it, which its owner may have protected, as Go does with its module cache.
 pub(super) fn open_dir(at: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     let dir = match openat(&at, name, DIR, Mode::empty()) {

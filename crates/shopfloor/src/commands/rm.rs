@@ -133,7 +133,7 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     }
     let there = if can_leave { &env.at(&main)? } else { env };
     // Whatever refuses has to before a worker is given up.
-    let refused = would_refuse(ui, there, common, &chosen)?;
+    let refused = would_refuse(ui, there, common, args, &chosen)?;
     if refused.code() != 0 {
         return Ok(refused);
     }
@@ -203,9 +203,13 @@ fn on_the_way(ui: &Ui, env: &Env, common: &Common, words: &[&str], worker: &str)
 }
 
 /// Asks worktree-spawn whether it would refuse to remove a worker's worktree, forced or not, and says why.
-fn would_refuse(ui: &Ui, env: &Env, common: &Common, chosen: &[&Row]) -> Result<Exit> {
+fn would_refuse(ui: &Ui, env: &Env, common: &Common, args: &Args, chosen: &[&Row]) -> Result<Exit> {
     let dry = Common { quiet: true, dry_run: true, ..common.clone() };
     for row in chosen.iter().filter(|row| row.kind == "subtree" && row.worker.is_some() && !common.dry_run) {
+        // An agent may have closed its worktree, and a dry run does not open it.
+        if args.force {
+            fs::open_up(Path::new(&row.worktree));
+        }
         let words = ["remove", "--force", "--", row.id.as_str()].map(str::to_owned).to_vec();
         let would = quietly(ui, &repository::home(env)?, &words_for(&dry, "worktree-spawn", words))?;
         if !would.status.success() {

@@ -202,8 +202,11 @@ pub fn reset(
     Ok(kept)
 }
 
-/// Reads the losses, and refuses them unless they are to be kept.
+/// Reads the losses, and refuses them unless they are to be kept. An agent may have closed its worktree.
 pub fn check_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Losses> {
+    if is_forced && !ctx.is_dry {
+        fs::open_up(worker.tree());
+    }
     let repo = &ctx.of(worker)?.repo;
     require_lasting_objects(&repo.common)?;
     let losses = Losses::read(repo, worker)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::fs;
 use shopfloor_core::git::Git;
 use shopfloor_core::proc::processes::{self, Process};
 use shopfloor_core::text::both;
@@ -69,6 +70,9 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
     let mut lock = lock_and_excludes::lock(place)?;
     recover::recover(place, &git, LostWorktrees::Leave)?.iter().for_each(|note| ui.note(note));
     let named: Vec<KnownAgent> = args.ids.iter().filter_map(|id| agents::require(place, id).ok()).collect();
+    // An agent may have closed its worktree.
+    let is_its = |known: &&KnownAgent| known.is_managed && known.agent.kind == AgentKind::Subtree;
+    named.iter().filter(is_its).filter(|_| args.request.force).for_each(|known| fs::open_up(&known.worktree.path));
     sandboxes::take_in_all(ui, env, place, named.iter());
     let mut removals = plan_whole(&inspection, args)?;
     // The other tools are asked without the lock, and afterwards everything is checked again.

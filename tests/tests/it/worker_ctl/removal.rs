@@ -297,3 +297,28 @@ fn what_is_staged_beside_a_conflict_is_kept() {
     assert_eq!(floor.root.git(&["show", &format!("{}:other", staged.trim())]), "staged\n");
     assert_eq!(floor.root.git(&["show", &format!("{}:other", kept.trim())]), "later\n");
 }
+
+/// An agent can close its worktree to everybody: that is told, and a forced removal opens it.
+#[test]
+fn a_closed_worktree_is_named_and_goes_when_that_is_forced() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    let spawned = |name: &str| w.at(app.spawn(&["subtree", name]).exit(0).any_err().stdout.trim_end());
+    let (x, y) = (spawned("x"), spawned("y"));
+    app.run("worker-ctl", &["add", "--worktree", x.path.to_str().unwrap()]).succeeds().any_err();
+    for at in [&adam, &x, &y] {
+        at.sh("echo x > new && chmod 0 .").exit(0);
+    }
+    app.run_bound("shopfloor", &["status"]).any_status().any_err().out_has("x: cannot look at ");
+    let (nuke, open) = (["nuke", "adam", "--worktree", "--yes"], "`chmod u+rwx ");
+    floor.root.run_bound("worker-ctl", &nuke).exit(4).any_out().err_has(open);
+    floor.root.run_bound("worker-ctl", &["reset", "adam", "--force", "--yes"]).exit(0).any_out().any_err();
+    assert!(!adam.has("new"));
+    adam.sh("chmod 0 .").exit(0);
+    floor.root.run_bound("worker-ctl", &[&nuke[..], &["--force"]].concat()).exit(0).any_out().any_err();
+    app.run_bound("worktree-spawn", &["remove", "y"]).exit(4).any_out().err_has(open);
+    app.run_bound("worktree-spawn", &["remove", "y", "--force"]).exit(0).any_out().any_err();
+    app.run_bound("shopfloor", &["rm", "x", "--force"]).exit(0).any_out().any_err();
+    assert!([adam, x, y].iter().all(|at| !at.path.exists()));
+}
