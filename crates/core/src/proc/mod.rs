@@ -1,6 +1,7 @@
 //! The one place that spawns processes: argv in, bytes and status out, each child in a process
 //! group of its own that is ended with us.
 
+mod overdue;
 pub mod processes;
 mod signals;
 
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::sys;
+use crate::text::shell_word;
 
 pub use self::signals::{Deferred, check_interrupt, defer_signals, handle_signals, tidy_up};
 use self::signals::{end_groups, groups, watch_signals};
@@ -419,8 +421,15 @@ impl Cmd {
         }
         let (name, dir) = (self.program.file_name().unwrap_or_default().to_string_lossy(), self.dir.display());
         let why = format!("{name} took longer than {} s in {dir}, and was ended", limit.as_secs());
-        Err(Failure::new(Exit::Failed, "deadline", why)
-            .hint("see whether a pipe lies where a file should, in that directory or in its git directory"))
+        let failure = Failure::new(Exit::Failed, "deadline", why);
+        Err(match Some(&self.dir).filter(|_| name == "git").and_then(|dir| overdue::in_the_way(dir)) {
+            Some((path, what)) => failure
+                .because(io::Error::other(format!("perhaps {}, {what}", path.display())))
+                .hint(format!("if nobody needs it, delete it: `rm {}`; else move it away", shell_word(&path))),
+            None => {
+                failure.hint("see whether a pipe or a very large file lies in that directory or in its git directory")
+            }
+        })
     }
 
     fn run_while(&self, expression: &duct::Expression, mut meanwhile: impl FnMut(&duct::Handle)) -> Result<Output> {

@@ -120,7 +120,9 @@ fn delete_branch(env: &Env, row: &Row) -> Result<()> {
 
 fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let main = repository::find_near(env)?.main;
-    let rows = rows(&overview::counted_places(&env.at(&main)?)?);
+    // Counting what has not landed may take a while, and stops no removal that is forced.
+    let read = if args.force { overview::places } else { overview::counted_places };
+    let rows = rows(&read(&env.at(&main)?)?);
     // All are looked at before the first is removed.
     let chosen = args.names.iter().map(|name| require(&rows, name)).collect::<Result<Vec<_>>>()?;
     look_at(ui, env, &main, args, &chosen)?;

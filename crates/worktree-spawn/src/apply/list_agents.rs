@@ -63,8 +63,10 @@ pub struct ListedAgent {
     /// The number of events that wait for it.
     pub pending: usize,
     pub children: usize,
-    /// Whether its worktree has changes, if that was asked for, or why git cannot tell.
-    pub is_dirty: Option<std::result::Result<bool, String>>,
+    /// Whether its worktree has changes, if that was asked for and git can tell.
+    pub is_dirty: Option<bool>,
+    /// Why git could not look at its worktree.
+    pub unread: Option<String>,
     /// Why commits in its sandbox were not taken, if that was asked for.
     pub refused: Option<String>,
     /// What its worktree changes of the branch on which its work lands, if that was asked for and can be told.
@@ -90,10 +92,9 @@ impl ListedAgent {
         !worktree.is_main && error.is_none() && agent.birth_branch != worktree.branch
     }
 
-    /// Why commits in its sandbox were not taken, or git cannot tell whether there are changes.
+    /// Why commits in its sandbox were not taken, or git could not look at its worktree.
     pub fn trouble(&self) -> Option<&str> {
-        let unread = self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().err());
-        self.refused.as_ref().or(unread).map(String::as_str)
+        self.refused.as_ref().or(self.unread.as_ref()).map(String::as_str)
     }
 
     /// A listed agent as scripts read it. The keys are a promise; the last ones are there if they were asked for.
@@ -116,8 +117,7 @@ impl ListedAgent {
             "managed": is_managed,
             "error": error.as_deref().or(worktree.is_lost.then_some(lost)).or(self.trouble()),
         });
-        let dirty = self.is_dirty.as_ref().and_then(|dirty| dirty.as_ref().ok());
-        let (ahead, behind) = self.distance.unzip();
+        let (dirty, (ahead, behind)) = (self.is_dirty, self.distance.unzip());
         let mut asked =
             json!({ "dirty": dirty, "stat": self.stat, "ahead": ahead, "behind": behind, "merged": self.merged });
         asked.as_object_mut().into_iter().for_each(|asked| asked.retain(|_, value| !value.is_null()));
@@ -159,9 +159,20 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         let has_session = sessions.binary_search(&encoded(&agent.id).into()).is_ok();
         let pending = if has_session { Spool::new(&shared, &agent.id).pending()? } else { 0 };
         let children = children.get(&agent.id).copied().unwrap_or(0);
-        let (is_dirty, refused, stat, merged, distance) = (None, None, None, None, None);
-        let one = ListedAgent { known, liveness, exit, pending, children, is_dirty, refused, stat, merged, distance };
-        listed.push(one);
+        let (is_dirty, unread, refused, stat, merged, distance) = (None, None, None, None, None, None);
+        listed.push(ListedAgent {
+            known,
+            liveness,
+            exit,
+            pending,
+            children,
+            is_dirty,
+            unread,
+            refused,
+            stat,
+            merged,
+            distance,
+        });
     }
     if (request.status || request.stat) && !ui.is_dry() {
         for listed in &mut listed {
@@ -171,18 +182,27 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         }
     }
     if request.status {
-        let git = Git::find(env)?;
-        let dirty = proc::map_parallel(&listed, |listed| {
-            let worktree = &listed.known.worktree;
-            let is_dirty = || repository::is_dirty(&worktree.git(&git, place)?, worktree);
-            (!worktree.is_lost).then(|| is_dirty().map_err(|failure| failure.to_string()))
-        });
-        listed.iter_mut().zip(dirty).for_each(|(listed, dirty)| listed.is_dirty = dirty);
+        look_for_changes(&Git::find(env)?, place, &mut listed);
     }
     if request.stat {
         count_changes(&Git::find(env)?, place, &mut listed, main.as_deref())?;
     }
     Ok(listed)
+}
+
+/// Looks whether there are changes in each worktree.
+fn look_for_changes(git: &Git, place: &Place, all: &mut [ListedAgent]) {
+    let found = proc::map_parallel(&*all, |listed| {
+        let worktree = &listed.known.worktree;
+        let is_dirty = || repository::is_dirty(&worktree.git(git, place)?, worktree);
+        (!worktree.is_lost).then(is_dirty).transpose()
+    });
+    for (listed, found) in all.iter_mut().zip(found) {
+        match found {
+            Ok(is_dirty) => listed.is_dirty = is_dirty,
+            Err(failure) => listed.unread = Some(failure.to_string()),
+        }
+    }
 }
 
 /// The branch on which its work lands: its parent's, else `main`, the main checkout's.
@@ -206,33 +226,39 @@ fn count_changes(git: &Git, place: &Place, all: &mut [ListedAgent], main: Option
     }
     let found = proc::map_parallel(&*all, |listed| changes(git, place, listed, target_of(&listed.known, main)));
     for (listed, found) in all.iter_mut().zip(found) {
-        (listed.stat, listed.merged) = found.unwrap_or_default();
+        match found {
+            Ok(found) => (listed.stat, listed.merged) = found,
+            Err(failure) => listed.unread = Some(failure.to_string()),
+        }
     }
     Ok(())
 }
 
 /// What a worktree changes of the branch on which its work lands, else since it was made, and whether all of its work has
-/// landed; none for a worktree that was made by hand, and where git fails.
+/// landed; none for a worktree that was made by hand, and where git fails. Fails where git cannot look there, of which one
+/// try is enough.
 fn changes(
     git: &Git,
     place: &Place,
     listed: &ListedAgent,
     target: Option<&str>,
-) -> Option<(Option<DiffStat>, Option<bool>)> {
+) -> Result<(Option<DiffStat>, Option<bool>)> {
     let KnownAgent { agent, worktree, .. } = &listed.known;
-    let birth = agent.base_sha.as_deref().filter(|_| !worktree.is_lost)?;
-    let git = worktree.git(git, place).ok()?;
+    let is_read = !worktree.is_lost && listed.unread.is_none();
+    let Some(birth) = agent.base_sha.as_deref().filter(|_| is_read) else { return Ok((None, None)) };
+    let git = worktree.git(git, place)?;
     let target = target.map(|target| format!("refs/heads/{target}"));
     // A rebased branch, or one that has merged the other, has the other's changes as well.
-    let own = target.as_ref().and_then(|target| diff_stat(&git, &worktree.path, &["--merge-base", target]));
-    let stat = own.or_else(|| diff_stat(&git, &worktree.path, &[birth]));
+    let diff_stat = |between: &[&str]| diff_stat(&git, &worktree.path, between);
+    let own = target.as_ref().map_or(Ok(None), |target| diff_stat(&["--merge-base", target]))?;
+    let stat = if own.is_some() { own } else { diff_stat(&[birth])? };
     let refs = worktree.branch.as_ref().map(|branch| format!("refs/heads/{branch}")).zip(target);
-    let is_merged = listed.distance.zip(refs).map(|((ahead, _), (branch, target))| {
-        ahead == 0
-            && diff_stat(&git, &worktree.path, &[birth, "HEAD"]).is_some_and(|stat| stat.files > 0)
-            && has_had_work(&git, &worktree.path, (&branch, &target), birth)
+    let is_merged = listed.distance.zip(refs).map(|((ahead, _), (branch, target))| -> Result<bool> {
+        Ok(ahead == 0
+            && diff_stat(&[birth, "HEAD"])?.is_some_and(|stat| stat.files > 0)
+            && has_had_work(&git, &worktree.path, (&branch, &target), birth))
     });
-    Some((stat, is_merged))
+    Ok((stat, is_merged.transpose()?))
 }
 
 /// Whether a branch was, since it was made, at a commit where the one on which its work lands had not been before, so that it
@@ -254,11 +280,11 @@ fn has_had_work(git: &Git, worktree: &Path, (branch, target): (&str, &str), birt
 }
 
 /// Counts the lines of a difference; none where git fails.
-fn diff_stat(git: &Git, worktree: &Path, between: &[&str]) -> Option<DiffStat> {
+fn diff_stat(git: &Git, worktree: &Path, between: &[&str]) -> Result<Option<DiffStat>> {
     let how = ["diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules"];
-    let output = git.cmd(worktree).args(how).args(between).arg("--").within(LOOK_LIMIT).capture().ok()?;
+    let output = git.cmd(worktree).args(how).args(between).arg("--").within(LOOK_LIMIT).capture()?;
     if !output.status.success() {
-        return None;
+        return Ok(None);
     }
     let mut stat = DiffStat::default();
     for line in output.text().lines() {
@@ -267,5 +293,5 @@ fn diff_stat(git: &Git, worktree: &Path, between: &[&str]) -> Option<DiffStat> {
         stat.insertions += counts.next().unwrap_or(0);
         stat.deletions += counts.next().unwrap_or(0);
     }
-    Some(stat)
+    Ok(Some(stat))
 }

@@ -78,7 +78,7 @@ fn text(listed: &ListedAgent) -> String {
     if listed.pending > 0 {
         words.push(format!("{} pending", listed.pending));
     }
-    if let Some(Ok(true)) = listed.is_dirty {
+    if listed.is_dirty == Some(true) {
         words.push("changed".to_owned());
     }
     words.extend(listed.stat.map(|stat| format!("+{} -{}", stat.insertions, stat.deletions)));

@@ -40,6 +40,17 @@ fn an_unreadable_record_is_one_row_of_the_list() {
     assert_eq!(text(&probed, "/state"), "live");
 }
 
+/// git waits at a pipe: one look is enough, and what is in its way is named.
+#[test]
+fn what_holds_git_up_is_named_after_one_look() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["a"]).sh("echo more >> README.md && mkfifo .gitattributes").exit(0);
+    let start = std::time::Instant::now();
+    app.spawn(&["list", "--stat"]).exit(0).out_has("/a/.gitattributes, which is a pipe");
+    assert!(start.elapsed() < std::time::Duration::from_secs(39), "{:?}", start.elapsed());
+}
+
 /// JSON is Unicode: the rest of a path is replaced, as in the answers of the other tools.
 #[test]
 fn an_answer_about_a_path_that_is_not_unicode_is_whole() {
