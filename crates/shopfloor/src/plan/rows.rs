@@ -84,8 +84,8 @@ pub struct Told {
     pub need: Option<Need>,
     pub since: Option<i64>,
     pub text: String,
-    /// Whether the text is what is wrong with an agent, or why nobody can tell how its worktree is.
-    pub is_wrong: bool,
+    /// What is wrong with an agent, or why nobody can tell how its worktree is.
+    pub wrong: Option<String>,
 }
 
 /// Makes the rows: worktree-spawn's agents in its order, then the workers in other places. Where an agent is a worker too,
@@ -106,12 +106,10 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
                 let Row { id, kind, is_main, is_known, is_as_made, is_merged, agent, dirty, pending, parent, .. } = own;
                 let stat = own.stat.or(worker.stat);
                 let (ahead, behind) = (worker.ahead.or(own.ahead), worker.behind.or(own.behind));
-                // A worktree that cannot be read says more than the task.
-                let (told, waits_for) = match own.told.is_wrong {
-                    true => (Told { text: own.told.text, is_wrong: true, ..worker.told }, Some("look")),
-                    false => (worker.told, None),
-                };
-                let waits_for = worker.waits_for.or(waits_for);
+                let waits_for = worker.waits_for.or(own.told.wrong.is_some().then_some("look"));
+                // A worktree that cannot be read says more than the task, and less than a question.
+                let text = own.told.wrong.clone().filter(|_| worker.told.need.is_none()).unwrap_or(worker.told.text);
+                let told = Told { text, wrong: own.told.wrong, ..worker.told };
                 let counts = Row { stat, ahead, behind, is_merged, dirty, pending, told, waits_for, ..worker };
                 **row = Row { name, id, kind, is_main, is_known, is_as_made, agent, parent, ..counts };
             }
@@ -151,11 +149,7 @@ fn agent_row(record: &Value) -> Row {
         dirty: record["dirty"].as_bool(),
         pending: record["pending"].as_u64().unwrap_or(0),
         parent: text(record, "parent"),
-        told: Told {
-            text: text(record, "error").unwrap_or_default(),
-            is_wrong: record["error"].is_string(),
-            ..Told::default()
-        },
+        told: Told { text: text(record, "error").unwrap_or_default(), wrong: text(record, "error"), ..Told::default() },
         is_main: record["id"] == "root",
         // Whoever made a worktree by hand gave it no name, and an agent can.
         is_known: record["managed"] == true || record["id"] == record["branch"],
@@ -191,7 +185,7 @@ fn worker_row(record: &Value) -> Row {
             .or(said)
             .or_else(|| Some(text(record, "prompt")?.lines().next()?.to_owned()))
             .unwrap_or_default(),
-        is_wrong: false,
+        wrong: None,
     };
     // Of a host's worker the id is its whole name.
     let own = row(record);
@@ -422,8 +416,8 @@ pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
         (any(|row| row.drift > 0), "drifted: differs from its sweatfile: `sweatfile-apply check --all`"),
         (any(|row| row.pending > 0), "EVENTS: reports of agents that nobody has read: `worktree-spawn wait`"),
     ];
-    let wrong = rows.iter().filter(|row| row.told.is_wrong);
-    let wrong = wrong.map(|row| printable(&format!("{}: {}", row.shown_name(), row.told.text)));
+    let wrong = |row: &Row| Some(printable(&format!("{}: {}", row.shown_name(), row.told.wrong.as_ref()?)));
+    let wrong = rows.iter().filter_map(wrong);
     wrong
         .chain(noted)
         .chain(unseen)
