@@ -13,12 +13,15 @@ fn a_worktree_in_a_closed_directory_is_not_gone() {
         app.sh(&format!("chmod 000 {closed}")).exit(0);
         app.run_bound("worktree-spawn", &["gc"]).exit(0).any_out().err_has("kept main.feat: cannot look at");
         app.run_bound("worktree-spawn", &["list", "--status"]).exit(0).any_err().out_has("cannot look at");
-        for words in [&["remove", "main.feat"][..], &["remove", "--force", "main.feat"]] {
-            app.run_bound("worktree-spawn", words).exit(4).any_out().err_has("cannot look at");
-        }
+        app.run_bound("worktree-spawn", &["remove", "main.feat"]).exit(4).any_out().err_has("cannot look at");
         app.sh(&format!("chmod 755 {closed}")).exit(0);
         assert!(app.git(&["branch", "--list", "main.feat"]).contains("main.feat"));
     }
+    // An agent can close its own worktree. Forced, a removal opens that, and nothing above it.
+    app.sh("chmod 000 .shopfloor/worktrees").exit(0);
+    app.run_bound("worktree-spawn", &["remove", "--force", "main.feat"]).exit(4).any_out().err_has("cannot look at");
+    app.sh("chmod 755 .shopfloor/worktrees && chmod 000 .shopfloor/worktrees/feat").exit(0);
+    app.run_bound("worktree-spawn", &["remove", "--force", "main.feat"]).exit(0).any_err().out_has("removed main.feat");
 }
 
 #[test]
