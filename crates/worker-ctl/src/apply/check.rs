@@ -238,7 +238,7 @@ fn check_tree(ctx: &Context<'_>, worker: &Worker, (sha, tree): (&str, &str), aga
                 .failure(format!("{name} has another commit by now"))
                 .hint("run the same command again"));
         }
-        if !dirty(ctx, worker.tree())?.is_empty() {
+        if !dirty(&ctx.repo, worker.tree())?.is_empty() {
             return Err(failure::DIRTY
                 .failure(format!("{} changed while it was checked", worker.worktree_path))
                 .hint("the check must not write files that git sees, and the worker must rest"));

@@ -52,7 +52,7 @@ impl ChangedFiles {
     /// Exit 1 if a file comes in the place of a directory in which somebody else has one, or in an agent's worktree in the
     /// place of a file that git ignores: git takes both away. What its index says of them does not count.
     pub fn require_nothing_lost(&self, at: &Path, kind: FailureKind, is_agents: bool) -> Result<()> {
-        self.require_no_emptied(at, kind)?;
+        self.require_no_emptied(at, kind, is_agents)?;
         for path in self.after.keys() {
             let there = at.join(OsStr::from_bytes(path));
             let Ok(meta) = there.symlink_metadata() else { continue };
@@ -71,10 +71,8 @@ impl ChangedFiles {
             if let Some(lost) = lost {
                 let shown = printable(&lost.to_string_lossy());
                 // Of a directory all of it has to go.
-                return Err(kind.failure(format!("{shown} would be lost: a file comes in its place")).hint(format!(
-                    "move what is there away, then run the same command again: `mv {0} {0}.kept`",
-                    shell_word(&there)
-                )));
+                let failure = kind.failure(format!("{shown} would be lost: a file comes in its place"));
+                return Err(failure.hint(move_away(at, &there, is_agents)));
             }
         }
         Ok(())
@@ -82,24 +80,20 @@ impl ChangedFiles {
 
     /// Exit 1 if a file comes in the place of a submodule, or of a directory above, and something is in the directory. git
     /// empties it without a look: any gitlink counts as a submodule, and what is there may be a person's.
-    fn require_no_emptied(&self, at: &Path, kind: FailureKind) -> Result<()> {
+    fn require_no_emptied(&self, at: &Path, kind: FailureKind, is_agents: bool) -> Result<()> {
         let is_replaced = |module: &&Vec<u8>| {
             let is_at_or_above = |path: &Vec<u8>| {
                 module.strip_prefix(path.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
             };
             self.after.keys().any(is_at_or_above)
         };
-        let dirs = self.modules.iter().filter(is_replaced).map(|module| at.join(OsStr::from_bytes(module)));
-        let filled = dirs.filter(|dir| fs::list(dir).is_ok_and(|names| !names.is_empty()));
-        match filled.map(|dir| printable(&dir.to_string_lossy())).next() {
-            None => Ok(()),
-            Some(dir) => Err(kind
-                .failure(format!("{dir} would be emptied: a file comes in the place of a submodule"))
-                .hint(format!(
-                    "move it away, then run the same command again: `mv {0} {0}.kept`",
-                    shell_word(Path::new(&dir))
-                ))),
-        }
+        let mut dirs = self.modules.iter().filter(is_replaced).map(|module| at.join(OsStr::from_bytes(module)));
+        let filled = dirs.find(|dir| fs::list(dir).is_ok_and(|names| !names.is_empty()));
+        let Some(dir) = filled else { return Ok(()) };
+        let shown = printable(&dir.to_string_lossy());
+        Err(kind
+            .failure(format!("{shown} would be emptied: a file comes in the place of a submodule"))
+            .hint(move_away(at, &dir, is_agents)))
     }
 
     /// The files of one side that are there with another content, by an index of our own: an agent of the source can
@@ -184,6 +178,18 @@ impl ChangedFiles {
         }
         Ok(())
     }
+}
+
+/// The hint to move what is in the way. In an agent's worktree it would be a change there under any other name.
+fn move_away(at: &Path, there: &Path, is_agents: bool) -> String {
+    let mut to = if is_agents { at } else { there }.as_os_str().to_owned();
+    if is_agents {
+        to.push("-");
+        to.push(there.file_name().unwrap_or_default());
+    }
+    to.push(".kept");
+    let (from, to) = (shell_word(there), shell_word(Path::new(&to)));
+    format!("move what is there away, then run the same command again: `mv {from} {to}`")
 }
 
 /// Whether a file has only the beginning of what this entry has, as git leaves it on a full disk.

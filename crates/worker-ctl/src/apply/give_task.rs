@@ -108,8 +108,8 @@ pub fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     // From the commit that the decision was about: a later one is somebody's work.
     let mut from = standing.worktree.head.as_deref().unwrap_or_default();
+    rebase::require_nothing_lost(ctx, tree, from, base)?;
     if standing.worktree.branch.as_ref() != Some(&worker.branch) {
-        rebase::require_nothing_lost(ctx, tree, from, base)?;
         let switch = ["checkout", "--quiet", "--no-track", "-B", &worker.branch, base];
         let switched = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[from, base])?.args(switch).capture()?;
         if !switched.status.success() {

@@ -40,6 +40,13 @@ pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>
     require_review(&worker)?;
     require_lasting_objects(&common_dir(&ctx.source()))?;
     let plan = accept(&Standing::read(ctx, &worker)?, &ctx.repo.branch, is_forced)?;
+    // What is in the way of the worktree then is said before anything lands. A rebase says it itself.
+    let to = if plan.landing == Landing::Nothing { Some(&plan.base) } else { plan.landing.tree() };
+    if let Some(to) = to
+        && !stays(ctx, &worker)?
+    {
+        rebase::require_nothing_lost(ctx, worker.tree(), &plan.sha, to)?;
+    }
     let objects = match &plan.landing {
         Landing::Commit { tree } | Landing::Commits { tree } | Landing::Copies { tree } => {
             landing_lfs::read(ctx, Some(worker.checkout()), &plan.base, tree)?
@@ -244,6 +251,11 @@ pub fn keep_original(ctx: &Context<'_>, name: &str, landed: &str) -> Result<()> 
     ctx.repo.update_ref(&[&kept, landed])
 }
 
+/// Whether a worker's branch is others' too, and stays where its worker has put it.
+fn stays(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
+    Ok(worker.has_request() && ctx.repo.is_own || ctx.repo.is_shared(&worker.branch)?)
+}
+
 /// Moves the worktree to the commit `at` in place, so that the agent keeps its directory, and makes the worker idle.
 /// If the worker has committed after `landed`, the worktree stays as it is.
 pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Result<()> {
@@ -257,8 +269,7 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
     if !ctx.repo.has(at, landed)? {
         keep_original(ctx, name, landed)?;
     }
-    // A branch that is others' too stays where its worker has put it.
-    let is_shared = worker.has_request() && ctx.repo.is_own || ctx.repo.is_shared(&worker.branch)?;
+    let is_shared = stays(ctx, &worker)?;
     if is_shared || rebase::move_worktree(ctx, worker.checkout(), landed, at)? {
         transition::record(ctx, name, &Input::Accepted)?;
     } else {

@@ -231,7 +231,7 @@ fn run(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Outp
     let fork = ctx.repo.fork(worker, sha)?;
     // Once more, just before: an agent may have gone on since the plan was made.
     require_at(ctx.repo.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
-    require_clean(worker, &dirty(ctx, tree)?, &[])?;
+    require_clean(worker, &dirty(&ctx.repo, tree)?, &[])?;
     require_nothing_lost(ctx, tree, sha, base)?;
     ctx.repo.update_ref(&[&format!("refs/shopfloor/pre/{}", worker.name), sha])?;
     require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", worker.branch))?;

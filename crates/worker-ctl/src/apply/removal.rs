@@ -9,6 +9,7 @@ use shopfloor_core::proc::processes;
 use crate::apply::{jobs, new_worker, publish, runner, sandbox, session, transition, trash};
 use crate::context::Context;
 use crate::facts::losses::Losses;
+use crate::facts::worker_state::changes;
 use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::removal::refuse_loss;
@@ -226,7 +227,8 @@ fn with_kept<T>(kept: &[String], result: Result<T>) -> Result<T> {
     result.map_err(|failure| kept.iter().fold(failure, |failure, place| failure.hint(format!("kept: {place}"))))
 }
 
-/// Puts a worktree on its branch at `base`, without other files. Returns where nested repositories were moved to.
+/// Puts a worktree on its branch at `base`, without other files than those that set-up has placed. Returns where nested
+/// repositories were moved to.
 fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
     let tree = worker.tree();
     let mut kept = trash::move_nested(ctx, worker, base)?;
@@ -243,6 +245,10 @@ fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<
         return Err(failed("checkout", &switched));
     }
     kept.extend(trash::move_nested(ctx, worker, base)?);
-    ctx.repo.ask(tree, &["clean", "--quiet", "-f", "-d"])?;
+    // Nothing places again what set-up has placed.
+    let placed = changes(&ctx.repo, tree)?.1;
+    let stay: Vec<String> = placed.iter().map(|path| format!("--exclude={}", path.pattern())).collect();
+    let args = ["clean", "--quiet", "-f", "-d"].into_iter().chain(stay.iter().map(String::as_str));
+    ctx.repo.ask(tree, &args.collect::<Vec<_>>())?;
     Ok(kept)
 }

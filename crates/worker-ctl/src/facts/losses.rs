@@ -7,6 +7,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::{OPERATION_HEADS, commits_to_pick, named_commits, recorded_dir};
 use shopfloor_core::text::shell_word;
 
+use crate::facts::worker_state::dirty;
 use crate::work_repo::{MergeResult, WorkRepo};
 use crate::worker::{Task, Worker};
 
@@ -20,7 +21,7 @@ pub struct Losses {
     pub commits: Vec<String>,
     /// Stashes of the worker that no removal has kept yet.
     pub stashes: Vec<Stash>,
-    /// Files with changes, and untracked files.
+    /// Files with changes, and untracked files, as [`dirty`] tells.
     pub files: Vec<String>,
     /// Repositories nested in the worktree, whose commits may be nowhere else.
     pub nested: Vec<String>,
@@ -64,7 +65,7 @@ impl Losses {
             }
         }
         if tree.is_dir() {
-            losses.files = repo.dirty(tree)?;
+            losses.files = dirty(repo, tree)?;
             losses.nested = repo.nested(tree, &losses.files)?;
             losses.files.retain(|path| !path.ends_with('/'));
             let git = repo.git_for(tree)?;

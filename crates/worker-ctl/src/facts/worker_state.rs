@@ -102,7 +102,7 @@ impl WorktreeFacts {
             worker.require_tree()?;
         }
         // Changes first, commits last: what is committed in between shows in HEAD.
-        let dirty = dirty(ctx, tree).map_err(|failure| match failure.kind {
+        let dirty = dirty(repo, tree).map_err(|failure| match failure.kind {
             "lost" => failure.hint(worker.missing_hint()),
             _ => failure,
         })?;
@@ -139,12 +139,17 @@ struct PlacedFile {
     content: Content,
 }
 
-/// The uncommitted changes and untracked files of a worktree, but for files that its set-up has placed and nobody has
-/// changed since, by a record that no agent wrote: nobody will commit these.
-pub fn dirty(ctx: &Context<'_>, tree: &Path) -> Result<Vec<String>> {
-    let mut changes = ctx.repo.changes(tree)?;
+/// The uncommitted changes and untracked files of a worktree, but for [what set-up has placed](changes).
+pub fn dirty(repo: &WorkRepo, tree: &Path) -> Result<Vec<String>> {
+    Ok(changes(repo, tree)?.0)
+}
+
+/// The uncommitted changes and untracked files of a worktree. Apart from them the untracked ones that its set-up has placed
+/// and nobody has changed since, by a record that no agent wrote: nobody will commit these.
+pub fn changes(repo: &WorkRepo, tree: &Path) -> Result<(Vec<String>, Vec<RelPath>)> {
+    let (mut changes, mut untouched) = (repo.changes(tree)?, Vec::new());
     if let Some(file) = private_dir(tree).map(|dir| dir.join("shopfloor/sweatfile-apply/record.json"))
-        && let Some(text) = fs::read_no_follow(&file)?.filter(|text| Listed::read(ctx.env).has(&file, text))
+        && let Some(text) = fs::read_no_follow(&file)?.filter(|text| Listed::read(repo.git.env()).has(&file, text))
         && let Ok(SetUpRecord { files }) = serde_json::from_slice(&text)
     {
         let root = Root::open(tree)?;
@@ -152,10 +157,11 @@ pub fn dirty(ctx: &Context<'_>, tree: &Path) -> Result<Vec<String>> {
             let is_its = |(is_new, changed): &(bool, String)| *is_new && Path::new(changed).starts_with(path.as_path());
             if changes.iter().any(is_its) && root.content(&path)? == Some(placed.content) {
                 changes.retain(|change| !is_its(change));
+                untouched.push(path);
             }
         }
     }
-    Ok(changes.into_iter().map(|(_, path)| path).collect())
+    Ok((changes.into_iter().map(|(_, path)| path).collect(), untouched))
 }
 
 /// The changed files, of the first few, that are as they were committed: git's attributes ask for other contents. No

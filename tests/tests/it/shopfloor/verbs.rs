@@ -426,3 +426,31 @@ fn what_set_up_has_placed_is_in_the_way_of_no_task_and_no_landing() {
     let refused = app.shopfloor(&["start", "z", "think"]).exit(1);
     refused.err_has("  .notes.md").err_has("`shopfloor start z --task TASK --force`");
 }
+
+#[test]
+fn what_set_up_has_placed_is_in_the_way_where_the_branch_has_a_file_by_now() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nagent = \"scripted\"\n");
+    app.approved("[files.\"notes.md\"]\ncontent = \"read me\"\n");
+    let z = app.shopfloor(&["new", "z", "COMMIT f one First"]).exit(0).any_err();
+    let z = w.at(z.stdout.trim_end());
+    app.shopfloor(&["wait", "z"]).exit(0).out_has("z needs_review");
+    app.commit(".notes.md", "theirs\n");
+    let old = app.git(&["rev-parse", "main"]);
+    for command in ["land", "rebase"] {
+        let refused = app.shopfloor(&[command, "z"]).exit(1).any_out();
+        refused.err_has("z/.notes.md would be lost").err_has("z-.notes.md.kept`");
+    }
+    assert_eq!((app.git(&["rev-parse", "main"]), text(&floor.status("z"), "/status")), (old, "needs_review"));
+    // It is no work, and only what is not set-up's goes.
+    z.write("left", "x");
+    floor.ctl(&["reset", "z", "--force", "--yes"]).exit(0).any_out().any_err();
+    floor.ctl(&["reset", "z", "--yes"]).exit(0).any_out().any_err();
+    assert_eq!((z.read(".notes.md").as_str(), z.has("left")), ("read me", false));
+    app.shopfloor(&["start", "z", "think"]).exit(1).any_out().err_has("z/.notes.md would be lost");
+    z.sh("mv .notes.md ../z-.notes.md.kept").exit(0);
+    app.shopfloor(&["start", "z", "think"]).exit(0).any_out().any_err();
+    assert_eq!(z.read(".notes.md"), "theirs\n");
+}
