@@ -12,11 +12,13 @@ use shopfloor_core::ui::Ui;
 
 use crate::counted::counted;
 use crate::facts::gather::{load_events, load_page};
+use crate::facts::git_setup::is_set_up;
 use crate::facts::objects::{CommitTree, Objects};
 use crate::facts::{CURRENT, Events, Ledger, event_dir};
+use crate::failure;
 use crate::plan::check::{self as plan, CheckVerdict};
 use crate::plan::{doubts, errors, join};
-use crate::settings::{LedgerArgs, Settings};
+use crate::settings::{DEFAULT_ROOT, LedgerArgs, PageSettings, Settings, Tracked};
 
 /// Check whether `current.md` matches its events, and write nothing: exit 0 yes, 1 no, 2 if events are malformed
 ///
@@ -57,13 +59,22 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>, i
             let place = format!("{} of {rev}", verdict.judged);
             (verdict, place, "run `ledger-synth --yes --commit` on that branch")
         }
-        None => {
-            let ledger = Ledger::find(ui, env, ledger_args)?;
-            let (events, current) = (load_events(&ledger)?, load_page(&ledger)?);
-            let verdict = plan::check(env.now.into(), events, current.as_ref(), &ledger.page, is_strict)?;
-            let place = ledger.dir.join(verdict.judged).display().to_string();
-            (verdict, place, "run `ledger-synth --yes`")
-        }
+        None => match Ledger::find(ui, env, ledger_args) {
+            // The link is somebody's own, for other notes.
+            Err(failure) if failure::SYMLINK.is_kind_of(&failure) && !is_set_up(env)? => {
+                ui.note(format!("no ledger is set up in this repository; {failure}"));
+                let page = PageSettings { session_window: None, tracked: Tracked::Page };
+                let verdict = plan::check(env.now.into(), Events::default(), None, &page, is_strict)?;
+                (verdict, DEFAULT_ROOT.to_owned(), "")
+            }
+            found => {
+                let ledger = found?;
+                let (events, current) = (load_events(&ledger)?, load_page(&ledger)?);
+                let verdict = plan::check(env.now.into(), events, current.as_ref(), &ledger.page, is_strict)?;
+                let place = ledger.dir.join(verdict.judged).display().to_string();
+                (verdict, place, "run `ledger-synth --yes`")
+            }
+        },
     };
     let CheckVerdict { exit, why, ref diff, event_count, .. } = verdict;
     if ui.is_json() {

@@ -20,7 +20,9 @@ use crate::draft::{LeftDraft, SessionDraft};
 use crate::event::LedgerEvent;
 use crate::facts::author::agent_name;
 use crate::facts::gather::{load_archive, load_events};
-use crate::facts::git_setup::{DRIVER_NAME, driver, git_setting, is_current_tracked, is_ours, merge_attribute};
+use crate::facts::git_setup::{
+    DRIVER_NAME, driver, git_setting, is_current_tracked, is_ours, is_set_up, merge_attribute,
+};
 use crate::facts::{CURRENT, Ledger};
 use crate::failure;
 use crate::front::Meta;
@@ -41,7 +43,11 @@ enum LedgerRepair {
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: DoctorArgs) -> Result<Exit> {
     let ledger = match Ledger::find(ui, env, ledger_args) {
         Err(failure) if failure::SYMLINK.is_kind_of(&failure) => {
-            let found = Finding::bad("ledger", failure.to_string(), failure.hints.join("; "), None::<LedgerRepair>);
+            let found = match is_set_up(env)? {
+                true => Finding::bad("ledger", failure.to_string(), failure.hints.join("; "), None::<LedgerRepair>),
+                // The link is somebody's own, for other notes.
+                false => Finding::good("ledger", format!("none is set up in this repository; {failure}")),
+            };
             return doctor::run(ui, &[found], args, |_| Ok(()));
         }
         found => found?,

@@ -1,10 +1,12 @@
 //! How a clone is set up for a ledger: the merge driver and its attribute, in git's configuration.
 
+use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::git::nul_fields;
-use shopfloor_core::git_hook::own_path;
+use shopfloor_core::git::{Git, nul_fields};
+use shopfloor_core::git_hook::{self, own_path};
 
 use super::{CURRENT, Ledger};
+use crate::tool::TOOL;
 
 /// The name of the driver in git's attributes.
 pub const DRIVER_NAME: &str = "ledger-synth";
@@ -27,6 +29,17 @@ pub fn is_ours(name: &str, value: &str) -> bool {
     let is_dir = |word: &str| !word.contains(|c: char| c.is_whitespace() || "$`;&|()<>\\\"".contains(c));
     let path = value.strip_suffix(COMMAND).and_then(|path| path.strip_prefix("PATH=")?.strip_suffix(":$PATH; "));
     value == COMMAND || path.is_some_and(is_dir) || driver().iter().any(|(own, set)| *own == name && set == value)
+}
+
+/// Whether somebody has set this repository up for a ledger, wherever that is: the driver is configured, or a hook runs.
+pub fn is_set_up(env: &Env) -> Result<bool> {
+    let (git, repo) = Git::here(env)?;
+    let [_, (setting, _)] = driver();
+    let mut is_set_up = git.config(&repo.git_dir, setting, None)?.is_some();
+    for hook in git_hook::of(TOOL) {
+        is_set_up |= git_hook::wanted(&git, &repo, hook)?.contains(&TOOL);
+    }
+    Ok(is_set_up)
 }
 
 /// Reads a setting of git's configuration.

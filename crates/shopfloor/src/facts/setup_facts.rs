@@ -50,6 +50,8 @@ pub struct Surroundings {
     pub has_hooks_in_checkout: bool,
     pub is_attached: bool,
     pub has_ledger: bool,
+    /// Whether a link, or no directory, is on the way to where a ledger would be.
+    pub is_ledger_blocked: bool,
     /// Whether the main checkout has every skill, in whatever version.
     pub has_skills: bool,
     /// The files that a step would write if they were not there already as it needs them.
@@ -123,6 +125,7 @@ pub fn read(env: &Env, repository: &Repository, is_private: bool) -> Result<Surr
     let findings = ask(env, &["ledger-synth", "doctor"])?.records;
     let is_good = |check: &str| findings.iter().any(|finding| finding["check"] == check && finding["ok"] == true);
     let has_hooks = found.hooked.contains(&"ledger-synth") || !found.has_own_hooks;
+    found.is_ledger_blocked = findings.iter().any(|finding| finding["check"] == "ledger");
     found.has_ledger = is_good("driver") && is_good("attribute") && has_hooks;
     found.present = present(env, repository, found.agents.contains(&"claude"))?;
     let root = ask(env, &["worker-ctl", "status"])?;

@@ -53,6 +53,10 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
         "git runs hooks from a directory that other repositories share, so no hooks and no ledger are set up: \
          `shopfloor new` sets up what it makes, other worktrees need `sweatfile-apply` and `overlay-sync attach`",
     );
+    note(
+        found.is_ledger_blocked && !found.is_private,
+        "a link, or no directory, is where the ledger would be, so none is set up: `ledger-synth install` says what to do",
+    );
     let installs = found.installs.iter().map(|command| format!("\"{command}\"")).collect::<Vec<_>>().join(", ");
     let way = "to run that in each new worktree, write the line into sweatfile and run `sweatfile-apply approve`";
     note(!found.has_sweatfile && !found.installs.is_empty(), &format!("setup = [{installs}]: {way}"));
@@ -96,7 +100,7 @@ fn overlay(found: &Surroundings) -> Option<Step> {
 
 fn ledger(found: &Surroundings) -> Option<Step> {
     // Its command installs hooks as well.
-    if found.has_ledger || !found.has_own_hooks {
+    if found.has_ledger || found.is_ledger_blocked || !found.has_own_hooks {
         return None;
     }
     let has_claude = found.agents.contains(&"claude");

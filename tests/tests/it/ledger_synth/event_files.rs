@@ -31,10 +31,20 @@ fn a_link_on_the_way_to_the_ledger_is_refused_with_its_real_place() {
     let app = w.app();
     app.sh("mkdir -p docs/t && ln -s docs/t thoughts").exit(0);
     let place = format!("--root {}/docs/t/shared/handoffs`", app.path.display());
-    for args in [&["add", "--done", "x"][..], &["--yes", "--commit"], &["check"], &["install"]] {
+    // Who has no ledger may have a link there for other notes: what only looks finds nothing to say.
+    app.ledger(&["check"]).exit(0).out_has("(0 events)").err_has("no ledger is set up in this repository");
+    app.ledger(&["doctor"]).exit(0).out_has("ok      ledger     none is set up");
+    app.shopfloor(&["status"]).succeeds();
+    app.shopfloor(&["doctor"]).exit(0).out_has("state: not set up in this repository");
+    let dry = app.shopfloor(&["setup", "-n"]).exit(0);
+    dry.err_has("is where the ledger would be, so none is set up");
+    assert!(!dry.stdout.contains("ledger-synth"), "{dry}");
+    for args in [&["add", "--done", "x"][..], &["--yes", "--commit"], &["install"]] {
         app.ledger(args).exit(4).err_has("thoughts is a link or no directory").err_has(&place);
     }
     assert!(!app.has(".gitattributes") && !app.has(".git/hooks/pre-push"));
+    app.ledger(&["hook", "install"]).succeeds();
+    app.ledger(&["check"]).exit(4).err_has("thoughts is a link or no directory").err_has(&place);
     app.ledger(&["doctor"]).exit(1).out_has("wrong   ledger").out_has(&place);
     app.ledger(&["install", "--undo"]).succeeds();
 }
