@@ -34,6 +34,8 @@ pub const MOUNTED: FailureKind = FailureKind::new("mounted", Exit::No);
 pub const MOVED: FailureKind = FailureKind::new("moved", Exit::No);
 /// The source has dropped commits that the work sits on.
 pub const MOVED_BACK: FailureKind = FailureKind::new("moved_back", Exit::No);
+/// The root that the repository records is none, or its disk is away.
+pub const NOT_A_ROOT: FailureKind = FailureKind::new("not_a_root", Exit::Bad);
 /// Nothing of a text was typed, because the program cannot get it.
 pub const NOT_DELIVERED: FailureKind = FailureKind::new("not_delivered", Exit::Failed);
 /// There is no root.

@@ -274,9 +274,10 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
     let shown = root.display();
     let source = prove(env, &root)?.map_err(|why| {
         let why = format!("{shown}, the root recorded in the repository {here}, is not a root: {why}");
-        failure::NOT_INITIALISED
-            .failure(why)
-            .hint("restore it, name another root with `WORKER_CTL_ROOT=DIR`, or create one with `worker-ctl init`")
+        failure::NOT_A_ROOT.failure(why).hint(
+            "restore it, name another root with `WORKER_CTL_ROOT=DIR`, or, if it is gone for good, record a new one: \
+             `worker-ctl init`",
+        )
     })?;
     let (own, all) = (real(&repo.home.common_dir), known_dirs::roots(env)?);
     let common = all.get(&root).cloned().unwrap_or_else(|| common_of(env, &source));

@@ -113,7 +113,7 @@ fn is_unused(tool: &str, answer: &Answer) -> bool {
 
 fn show_all(ui: &Ui, tool: &str, answer: &Answer) -> bool {
     let text = |record: &Value, key: &str| record[key].as_str().map(str::to_owned);
-    let is_unused = is_unused(tool, answer);
+    let is_unused = is_unused(tool, answer) && !answer.has_lost_root();
     if is_unused {
         show(ui, tool, "state", true, "not set up in this repository".to_owned(), None);
     }
@@ -126,8 +126,11 @@ fn show_all(ui: &Ui, tool: &str, answer: &Answer) -> bool {
         }
     }
     // A doctor that died has found nothing, which is not the same as nothing wrong.
-    if let Some(error) = answer.error.clone().or_else(|| answer.failure()).filter(|_| !answer.is_unused()) {
-        is_well = show(ui, tool, "state", false, error, None);
+    let is_said = answer.is_unused() && !answer.has_lost_root();
+    if let Some(error) = answer.error.clone().or_else(|| answer.failure()).filter(|_| !is_said) {
+        let hints = answer.records.iter().filter_map(|record| record.pointer("/error/hints")?.as_array()).flatten();
+        let fix = hints.filter_map(Value::as_str).collect::<Vec<_>>().join("; ");
+        is_well = show(ui, tool, "state", false, error, Some(fix).filter(|fix| !fix.is_empty()));
     }
     is_well
 }

@@ -28,9 +28,18 @@ impl Answer {
         !matches!(self.status, Status::Exited(0 | 1))
     }
 
-    /// Whether the tool is not set up in this repository.
+    /// Whether the tool is not set up in this repository, or what it had is not there.
     pub fn is_unused(&self) -> bool {
-        self.records.iter().any(|record| record.pointer("/error/kind") == Some(&"not_initialised".into()))
+        self.has_kind("not_initialised") || self.has_lost_root()
+    }
+
+    /// Whether the repository records a root of worker-ctl that is not there.
+    pub fn has_lost_root(&self) -> bool {
+        self.has_kind("not_a_root")
+    }
+
+    fn has_kind(&self, kind: &str) -> bool {
+        self.records.iter().any(|record| record.pointer("/error/kind") == Some(&kind.into()))
     }
 
     /// Why it failed, if it did. A tool that died has no message.

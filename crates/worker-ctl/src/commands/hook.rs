@@ -8,6 +8,7 @@ use clap::builder::PossibleValuesParser;
 use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::git::common_dir_of;
 use shopfloor_core::known_dirs;
 use shopfloor_core::path::real;
@@ -120,6 +121,10 @@ fn before_removal(env: &Env, path: &Path) -> Result<Exit> {
     let Some(root) = root.filter(|root| known_dirs::roots(env).is_ok_and(|all| all.get(root) == Some(&common))) else {
         return Ok(Exit::Done);
     };
+    // Of a root that was deleted, or whose disk is away, no worker runs.
+    if !fs::is_there(&root)? {
+        return Ok(Exit::Done);
+    }
     let workers = store::load(&root)?.workers;
     let Some(worker) = workers.values().find(|worker| worker.tree() == path) else {
         return Ok(Exit::Done);

@@ -63,7 +63,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Ex
     make_clone(ui, env, &git, &new)?;
     record_root(env, &new)?;
     let root = new.root.as_path();
-    if let Some(before) = &new.recorded {
+    if let Some(before) = new.recorded.as_ref().filter(|before| **before != new.root) {
         let (root, before) = (root.display(), before.display());
         ui.note(format!("the repository now records {root} as its root; name the other root with `--root {before}`"));
     }
@@ -144,11 +144,10 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
     refuse_partial(&git, &repo)?;
     let named = branch.map(|name| name.to_string_lossy().into_owned());
     let branch = default_branch(&git, &source, named.as_deref())?;
-    let recorded = match read_record(&repo.common_dir)? {
-        Some(recorded) => prove(env, &recorded)?.ok().map(|source| (recorded, source)),
-        None => None,
-    };
-    let root = match (&target, &recorded) {
+    let recorded = read_record(&repo.common_dir)?;
+    // One that is gone is replaced.
+    let of = recorded.as_ref().map(|recorded| prove(env, recorded)).transpose()?.and_then(std::result::Result::ok);
+    let root = match (&target, recorded.as_ref().zip(of)) {
         (Some(target), _) => absolute(target),
         (None, Some((recorded, source))) => {
             let why = format!("{} is a root already, of {}", recorded.display(), source.display());
@@ -160,7 +159,6 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
     };
     [&root, &repo.common_dir].into_iter().try_for_each(|path| require_listable(path))?;
     refuse_taken(&git, &root, &source)?;
-    let recorded = recorded.map(|(recorded, _)| recorded);
     Ok((git, NewRoot { root, repo, source, branch, recorded }))
 }
 

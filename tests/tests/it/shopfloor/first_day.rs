@@ -144,3 +144,22 @@ fn a_private_setup_writes_nothing_that_others_find() {
     app.shopfloor(&["setup", "--private", "--yes"]).exit(0).any_out().err_has("from a directory of the checkout");
     assert_eq!(tracked(), "");
 }
+
+/// A root that was deleted by hand has no workers, so it holds no worktree; and a person is told of it.
+#[test]
+fn a_root_that_is_gone_refuses_no_removal_and_is_named() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let root = w.home("gone");
+    app.run("worker-ctl", &["init", "--target", root.to_str().unwrap()]).succeeds();
+    app.shopfloor(&["new", "x"]).exit(0).any_out().any_err();
+    std::fs::remove_file(root.join("state.json")).unwrap();
+    app.shopfloor(&["rm", "x"]).exit(1).any_out().err_has("run `worker-ctl doctor --rebuild`");
+    std::fs::remove_dir_all(&root).unwrap();
+    app.shopfloor(&["rm", "x"]).exit(0).any_err().out_has("removed main.x");
+    let doctor = app.shopfloor(&["doctor"]).exit(1).any_err();
+    doctor.out_has("wrong  worker-ctl       state: ").out_has("the directory does not exist; restore it");
+    let made = app.run("worker-ctl", &["init"]).exit(0).any_out();
+    made.err_has("the repository now records").err_has(&format!("`--root {}`", root.display()));
+}
