@@ -34,15 +34,15 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     };
     let mut all: Vec<(&Env, Row)> = Vec::new();
     for site in &sites {
-        let overview = overview::places(site)?;
-        if let Some(why) = overview.problems.first() {
-            let failure = Failure::failed(printable(why)).hint("`shopfloor doctor` shows what is wrong");
-            if sites.len() == 1 {
-                return Err(failure);
-            }
-            ui.warn(failure);
+        let found = overview::places(site).and_then(|found| match found.problems.first() {
+            Some(why) => Err(Failure::failed(printable(why)).hint("`shopfloor doctor` shows what is wrong")),
+            None => Ok(found),
+        });
+        match found {
+            Ok(found) => all.extend(rows(&found).into_iter().map(|row| (site, row))),
+            Err(failure) if sites.len() == 1 => return Err(failure),
+            Err(failure) => ui.warn(failure),
         }
-        all.extend(rows(&overview).into_iter().map(|row| (site, row)));
     }
     let mut waiting: Vec<&(&Env, Row)> = all.iter().filter(|(_, row)| row.told.need.is_some()).collect();
     waiting.sort_by_key(|found| (found.1.told.since.unwrap_or(i64::MAX), &found.1.name));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::env::{Env, FRONT};
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::forge::FORGE;
 use shopfloor_core::proc::map_parallel;
 
@@ -43,16 +43,29 @@ pub struct LedgerState {
     pub event_count: u64,
 }
 
-/// Where agents and workers are, and nothing else. Exit 4 without the tool that knows which worktrees there are.
+/// Where agents and workers are, and nothing else. Exit 4 if the tool that knows which worktrees there are cannot say so.
 pub fn places(env: &Env) -> Result<Overview> {
-    program(env, "worktree-spawn")?;
-    Ok(read_these(env, &[&["worktree-spawn", "list"], &["worker-ctl", "status"]]))
+    placed(env, [&["worktree-spawn", "list"], &["worker-ctl", "status"]])
 }
 
 /// The same, and how many commits each branch has that have not landed.
 pub fn counted_places(env: &Env) -> Result<Overview> {
+    placed(env, [&["worktree-spawn", "list", "--stat"], &["worker-ctl", "status", "--stat"]])
+}
+
+fn placed(env: &Env, questions: [&[&str]; 2]) -> Result<Overview> {
     program(env, "worktree-spawn")?;
-    Ok(read_these(env, &[&["worktree-spawn", "list", "--stat"], &["worker-ctl", "status", "--stat"]]))
+    let found = read_these(env, &questions);
+    // A list has the main checkout at least. Without one an agent looks like a worker in a place of its own.
+    let is_listed = found.agents.iter().any(|record| record.get("worktree").is_some());
+    match found.problems.first().filter(|_| !is_listed) {
+        Some(why) => {
+            let mut lines = why.lines().map(str::to_owned);
+            let failure = Failure::failed(lines.next().unwrap_or_default()).details(lines);
+            Err(failure.hint("`shopfloor doctor` shows what is wrong"))
+        }
+        None => Ok(found),
+    }
 }
 
 /// What worker-ctl says of its workers now, in place of what it said before.

@@ -138,10 +138,16 @@ fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
         .err_has("overlay-sync: it ended with exit status 4")
         .err_has("ledger-synth is not on the PATH");
     assert_eq!(app.shopfloor(&["status", "--json"]).exit(4).any_err().json()["problems"].as_array().unwrap().len(), 2);
-    // Nobody knows then which worktrees there are.
+    // Nobody knows then which worktrees there are: a worker in one would be forgotten, and the worktree stay.
+    let verbs: [&[&str]; 4] = [&["land"], &["rm"], &["rm", "--force"], &["go"]];
+    w.program("worktree-spawn", "exit 4");
+    for verb in verbs {
+        let out = app.shopfloor(&[verb, &["two"]].concat()).exit(4);
+        out.err_has("worktree-spawn: it ended with exit status 4").err_has("`shopfloor doctor`");
+    }
     std::fs::remove_file(w.path("bin/worktree-spawn")).unwrap();
-    for verb in ["land", "rm", "go"] {
-        app.shopfloor(&[verb, "two"]).exit(4).err_has("worktree-spawn is not on the PATH");
+    for verb in verbs {
+        app.shopfloor(&[verb, &["two"]].concat()).exit(4).err_has("worktree-spawn is not on the PATH");
     }
 }
 
