@@ -92,13 +92,16 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
         // What worktree-spawn notes of the branch is not so a moment later.
         let quiet = Common { quiet: true, ..common.clone() };
         let removed = remove(ui, env, &quiet, &Args { names, merged: false, force: false, yes: false, reap: false })?;
-        if removed.code() == 0 && !common.dry_run {
+        // An error is the last line of an answer.
+        if removed.code() != 0 {
+            return Ok(removed);
+        }
+        if !common.dry_run {
             delete_branch(&there, row)?;
             if !ui.is_json() {
                 ui.done(format!("removed {}", printable(&row.name)));
             }
         }
-        exit = if exit.code() == 0 { removed } else { exit };
     }
     Ok(exit)
 }
@@ -127,16 +130,9 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let chosen = args.names.iter().map(|name| require(&rows, name)).collect::<Result<Vec<_>>>()?;
     look_at(ui, env, &main, args, &chosen)?;
     require_reaping(ui, env, if args.reap && !common.dry_run { &chosen } else { &[] }, args.yes)?;
-    // The shell function leaves a directory that is gone; without it, a shell would be left in one.
-    let can_leave = env.var(FUNCTION).is_some();
-    let is_left = |row: &&&Row| row.kind != "worker" && !row.is_main && env.cwd.starts_with(&row.worktree);
-    if let Some(row) = chosen.iter().find(|row| !can_leave && is_left(row)) {
-        return Err(runs_in(row, &main));
-    }
-    let there = if can_leave { &env.at(&main)? } else { env };
+    let there = if env.var(FUNCTION).is_some() { &env.at(&main)? } else { env };
     // Whatever refuses has to before a worker is given up.
-    let refused = would_refuse(ui, there, common, args, &chosen)?;
-    if refused.code() != 0 {
+    if let Some(refused) = would_refuse(ui, there, common, args, &chosen)? {
         return Ok(refused);
     }
     let force = args.force.then_some("--force");
@@ -148,9 +144,8 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         pass_on(ui, there, common, tool, words.map(|word| (*word).to_owned()).collect())
     };
     let first = |words: &[&str], worker: &str| on_the_way(ui, there, common, words, worker);
-    let agents = chosen.iter().copied().filter(|row| row.worker.is_none()).map(|row| row.id.as_str());
-    let (agents, mut exit) = (agents.collect::<Vec<_>>(), Exit::Done);
-    for row in chosen {
+    let agents = chosen.iter().filter(|row| row.worker.is_none()).map(|row| row.id.as_str()).collect::<Vec<_>>();
+    for (at, row) in chosen.iter().enumerate() {
         let done = match row.worker.as_deref() {
             Some(worker) if row.kind == POOL => call("worker-ctl", &nuke, &[worker])?,
             Some(worker) if row.kind == "root" => {
@@ -163,7 +158,9 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             }
             Some(worker) if common.dry_run && row.alive == "up" => {
                 let ended = call("worker-ctl", &["-q", "down"], &[worker])?;
-                would_remove(ui, row);
+                if ended.code() == 0 {
+                    would_remove(ui, row);
+                }
                 ended
             }
             Some(worker) => {
@@ -177,15 +174,20 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             }
             None => Exit::Done,
         };
-        exit = if exit.code() == 0 { done } else { exit };
+        // An error is the last line of an answer.
+        if done.code() != 0 {
+            let others = chosen.iter().enumerate().filter(|(other, row)| *other > at || row.worker.is_none());
+            others.for_each(|(_, row)| ui.note(format!("{} was not removed", printable(&row.name))));
+            return Ok(done);
+        }
     }
     let removed = if agents.is_empty() { Exit::Done } else { call("worktree-spawn", &spawned, &agents)? };
-    if !common.dry_run && exit.code() == 0 && removed.code() == 0 {
+    if !common.dry_run && removed.code() == 0 {
         take_reports(ui, &env.at(&main)?, &args.names, &rows)?;
         // Where the worktrees were, if that was the last one.
         repository::worktree_base(&main).map(|base| fs::remove_empty_dir(&base));
     }
-    Ok(if exit.code() == 0 { removed } else { exit })
+    Ok(removed)
 }
 
 /// Runs a command of worker-ctl that is no part of the answer, unless it fails or keeps work.
@@ -205,7 +207,7 @@ fn on_the_way(ui: &Ui, env: &Env, common: &Common, words: &[&str], worker: &str)
 }
 
 /// Asks worktree-spawn whether it would refuse to remove a worker's worktree, forced or not, and says why.
-fn would_refuse(ui: &Ui, env: &Env, common: &Common, args: &Args, chosen: &[&Row]) -> Result<Exit> {
+fn would_refuse(ui: &Ui, env: &Env, common: &Common, args: &Args, chosen: &[&Row]) -> Result<Option<Exit>> {
     let dry = Common { quiet: true, dry_run: true, ..common.clone() };
     for row in chosen.iter().filter(|row| row.kind == "subtree" && row.worker.is_some() && !common.dry_run) {
         // An agent may have closed its worktree, and a dry run does not open it.
@@ -218,23 +220,29 @@ fn would_refuse(ui: &Ui, env: &Env, common: &Common, args: &Args, chosen: &[&Row
             // That it was a dry run is no part of the answer.
             let errors = would.records.iter().filter_map(|record| record.get("error"));
             errors.for_each(|error| ui.json(&json!({ "error": error })));
-            return Ok(exit_of(would.status));
+            return Ok(Some(exit_of(would.status)));
         }
     }
-    Ok(Exit::Done)
+    Ok(None)
 }
 
-/// Refuses what would be lost, and a worktree that a person made: with an agent's its branch goes, too, and that one is theirs.
+/// Refuses what would be lost, a worktree that a person made (with an agent's its branch goes, too, and that one is theirs),
+/// and one that a shell would be left in.
 fn look_at(ui: &Ui, env: &Env, main: &Path, args: &Args, chosen: &[&Row]) -> Result<()> {
     chosen.iter().try_for_each(|row| refuse(row, args.force))?;
     chosen.iter().filter(|_| !args.force).try_for_each(|row| refuse_unlanded(&env.at(main)?, row))?;
-    match chosen.iter().find(|row| row.kind == "root" && row.worker.is_none()) {
-        Some(plain) => worker(ui, env, plain, false).map(drop).map_err(|failure| {
+    if let Some(plain) = chosen.iter().find(|row| row.kind == "root" && row.worker.is_none()) {
+        worker(ui, env, plain, false).map_err(|failure| {
             // Here `--yes` makes no agent of it. git would delete all that it ignores there, and an agent can have written the
             // record that names the directory.
             let path = word_of(plain);
             Failure { hints: vec![format!("`shopfloor adopt {path}` makes an agent of it")], ..failure }
-        }),
+        })?;
+    }
+    // The shell function leaves a directory that is gone; without it, a shell would be left in one.
+    let is_left = |row: &&&Row| row.kind != "worker" && !row.is_main && env.cwd.starts_with(&row.worktree);
+    match chosen.iter().find(|row| env.var(FUNCTION).is_none() && is_left(row)) {
+        Some(row) => Err(runs_in(row, main)),
         None => Ok(()),
     }
 }

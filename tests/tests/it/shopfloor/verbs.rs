@@ -241,6 +241,20 @@ fn a_person_who_agrees_makes_an_agent_of_a_worktree_on_the_way() {
     assert!(fix["worker"].is_null() && !app.git(&["branch", "--list", text(&fix, "/branch")]).is_empty());
 }
 
+/// The error is the last line, so nothing goes after it.
+#[test]
+fn a_removal_of_several_ends_with_the_one_that_cannot_go() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam", "eve"]);
+    let app = &floor.app;
+    app.git(&["worktree", "lock", "../adam"]);
+    let lines = app.shopfloor(&["rm", "adam", "eve", "--json"]).exit(1).any_err().json_lines();
+    assert!(lines.len() == 1 && text(&lines[0], "/error/kind") == "locked", "{lines:?}");
+    app.shopfloor(&["rm", "adam", "eve"]).exit(1).any_out().err_has("is locked").err_has("eve was not removed");
+    app.git(&["worktree", "unlock", "../adam"]);
+    app.shopfloor(&["rm", "adam", "eve"]).exit(0).any_err().out_has("removed adam").out_has("removed eve");
+}
+
 #[test]
 fn hints_name_what_the_front_door_has() {
     let w = World::new();
