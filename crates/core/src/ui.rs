@@ -40,10 +40,11 @@ pub struct Options {
 
 /// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
 /// it does not know on to worker-ctl.
-const FRONT_WORDS: [(&str, &str); 19] = [
+const FRONT_WORDS: [(&str, &str); 20] = [
     // The front door has no such options.
     ("worker-ctl doctor --rebuild", "worker-ctl doctor --rebuild"),
     ("or name the prefix: `worktree-spawn subtree NAME --base-name main`", "as with `git switch main`"),
+    ("with `--base-dir`", "with `worktree_base` in `[worktree-spawn]` of your config.toml"),
     ("worktree-spawn remove --recursive", "shopfloor rm NAME..."),
     ("a person lands it: `worker-ctl review", "a person lands it: `shopfloor review"),
     ("worker-ctl review", FRONT_REVIEW),

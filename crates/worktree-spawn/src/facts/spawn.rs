@@ -146,7 +146,7 @@ pub fn refuse_git_dir(place: &Place, worktree: &Path, base: &Path) -> Result<()>
     let is_gits = in_common.is_some_and(|first| common.ends_with(".git") || GITS_OWN.iter().any(|own| first == *own));
     if is_gits || below.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
         return Err(Failure::usage(format!("worktrees cannot go below {}, in a git directory", whole.display()))
-            .hint("name another place with `--base-dir`, or with `worktree_base` in a config.toml"));
+            .hint("name another place with `--base-dir`"));
     }
     Ok(())
 }

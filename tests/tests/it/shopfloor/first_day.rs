@@ -163,3 +163,16 @@ fn a_root_that_is_gone_refuses_no_removal_and_is_named() {
     let made = app.run("worker-ctl", &["init"]).exit(0).any_out();
     made.err_has("the repository now records").err_has(&format!("`--root {}`", root.display()));
 }
+
+/// `new` has no option for the place of worktrees; the setting is a person's.
+#[test]
+fn where_no_worktree_can_be_made_the_setting_of_their_place_is_named() {
+    let w = World::new();
+    let app = w.app();
+    app.write("../app.worktrees", "mine\n");
+    let refused = app.shopfloor(&["new", "x"]).exit(2);
+    refused.err_has("app.worktrees is not a directory").err_has("with `worktree_base` in `[worktree-spawn]`");
+    assert!(!refused.stderr.contains("--base-dir"), "{refused}");
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nworktree_base = \"../trees\"\n");
+    app.shopfloor(&["new", "x"]).exit(0).any_err().out_has("trees/x");
+}
