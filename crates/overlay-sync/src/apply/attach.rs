@@ -9,7 +9,7 @@ use shopfloor_core::known_dirs::note_worktree;
 use super::disk_storage::Disk;
 use super::outcome::SyncOutcome;
 use super::sync::forget;
-use crate::facts::overlay::Overlay;
+use crate::facts::overlay::{Overlay, require_nameable};
 use crate::workspace::Workspace;
 
 /// What attaching did.
@@ -22,6 +22,7 @@ pub struct Attached {
 
 /// Attaches worktrees, each given by its root and private git directory, and brings them in step.
 pub fn attach(overlay: &Overlay, worktrees: Vec<(PathBuf, PathBuf)>) -> Result<Attached> {
+    require_nameable(&worktrees)?;
     let lock = overlay.create()?;
     let known = Workspace::load_all(&overlay.store.workspaces())?;
     let (mut workspaces, mut new) = (Vec::new(), Vec::new());

@@ -10,7 +10,7 @@ use super::preview::preview;
 use super::workspace_args::{WorkspaceArgs, print_membership};
 use crate::apply::attach::{Attached, attach};
 use crate::apply::far_side::{machine, sync_far};
-use crate::facts::overlay::{Overlay, worktrees_at};
+use crate::facts::overlay::{Overlay, require_nameable, worktrees_at};
 use crate::far::{Request, there};
 use crate::far_place::FarPlace;
 use crate::workspace::Workspace;
@@ -44,6 +44,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let worktrees = worktrees_at(overlay, &paths)?;
     if ui.is_dry() {
         overlay.require()?;
+        require_nameable(&worktrees)?;
         let known = Workspace::load_all(&overlay.store.workspaces())?;
         let find = |(root, git_dir): &(PathBuf, PathBuf)| {
             let own = known.iter().find(|w| w.git_dir == *git_dir && w.is_marked().unwrap_or(false));

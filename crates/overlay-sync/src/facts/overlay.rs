@@ -225,6 +225,15 @@ pub fn worktrees_at(overlay: &Overlay, paths: &[PathBuf]) -> Result<Vec<(PathBuf
     Ok(found.into_iter().collect())
 }
 
+/// Exit 2 for a worktree whose path no manifest can name.
+pub fn require_nameable(worktrees: &[(PathBuf, PathBuf)]) -> Result<()> {
+    match worktrees.iter().flat_map(|(root, git_dir)| [root, git_dir]).find(|path| path.to_str().is_none()) {
+        None => Ok(()),
+        Some(path) => Err(Failure::usage(format!("{} cannot be attached: its path is not UTF-8", path.display()))
+            .hint("give it another path with `git worktree move`, or leave it out")),
+    }
+}
+
 /// Whether there is no other repository between a worktree's root and a path in it.
 fn is_of(root: &Path, path: &Path) -> bool {
     path.ancestors().take_while(|dir| *dir != root).all(|dir| !dir.join(".git").exists())

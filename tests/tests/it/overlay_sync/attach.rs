@@ -131,6 +131,21 @@ fn a_directory_around_a_worktree_is_no_overlay() {
     }
 }
 
+/// No manifest can name it, so nothing is attached, whatever else is named.
+#[test]
+fn a_worktree_whose_path_is_not_utf8_is_refused_before_anything_is_attached() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.app.sh("git worktree add -q -b odd \"$(printf '../w\\377')\"").exit(0);
+    for dry in ["-n", "-q"] {
+        let line = format!("overlay-sync {dry} attach . \"$(printf '../w\\377')\"");
+        s.app.sh(&line).exit(2).err_has("cannot be attached: its path is not UTF-8");
+    }
+    assert!(!s.app.has(".env"));
+    s.attach();
+}
+
 /// As people keep the files of their home in git.
 #[test]
 fn a_work_tree_of_the_environment_alone_is_none_for_an_overlay() {
