@@ -82,6 +82,8 @@ pub struct Env {
     pub stderr_is_terminal: bool,
     /// Whether the front door runs this tool in its own place, so that what it says names the front door's verbs.
     pub is_behind_front: bool,
+    /// The main checkout, told by a command that runs there and asks about other worktrees: git may not record it.
+    pub main_checkout: Option<PathBuf>,
     /// The current time for this run: the clock's, or `SHOPFLOOR_NOW` (RFC 3339).
     pub now: Timestamp,
 }
@@ -129,6 +131,7 @@ impl Env {
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
             is_behind_front,
+            main_checkout: None,
             now: now.unwrap_or_else(Timestamp::now),
         };
         (env, problem)

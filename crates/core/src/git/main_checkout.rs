@@ -58,6 +58,7 @@ impl Git {
         let configured =
             settings.into_iter().rev().find(|(key, _)| key == "core.worktree").and_then(|(_, value)| value);
         let checkout = configured.map(|c| common_dir.join(c)).and_then(|c| c.canonicalize().ok()).filter(leads_here);
+        let checkout = checkout.or_else(|| self.env.main_checkout.clone().filter(leads_here));
         // A linked worktree would be one of another overlay, with other settings. In a sandbox no main checkout is there.
         let is_unknown = checkout.is_none() && git_dir != common_dir && calls_bare(common_dir).is_none();
         match is_unknown && !sandbox::is_inside(&self.env) {

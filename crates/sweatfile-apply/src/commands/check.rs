@@ -37,6 +37,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         return check(ui, env, dirs, args);
     }
     let (git, repo) = Git::here(env)?;
+    let env = &Env { main_checkout: Some(repo.main_checkout.clone()), ..env.clone() };
     let (mut has_drift, mut has_failed) = (false, false);
     for (worktree, _) in git.worktrees(&repo)? {
         // A worktree that cannot be read says nothing about the others.

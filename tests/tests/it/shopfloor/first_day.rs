@@ -176,3 +176,17 @@ fn where_no_worktree_can_be_made_the_setting_of_their_place_is_named() {
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nworktree_base = \"../trees\"\n");
     app.shopfloor(&["new", "x"]).exit(0).any_err().out_has("trees/x");
 }
+
+/// git does not record where the main checkout of a separate git directory is, but who asks there knows it.
+#[test]
+fn in_the_main_checkout_of_a_separate_git_directory_all_worktrees_are_shown() {
+    let w = World::new();
+    let home = w.at(w.home(""));
+    home.sh("git init -q -b main --separate-git-dir=store main && git -C main commit -q --allow-empty -m a").exit(0);
+    w.at(w.home("main")).git(&["worktree", "add", "-q", "../linked"]);
+    w.at(w.home("main")).shopfloor(&["status"]).succeeds().out_has("linked");
+    home.sh("mv main moved").exit(0);
+    w.at(w.home("moved")).shopfloor(&["status"]).succeeds().out_has("linked");
+    // Nobody has written it down.
+    w.at(w.home("linked")).apply(&["check"]).exit(2).err_has("nothing says where the main checkout of");
+}
