@@ -151,7 +151,7 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
             continue;
         }
         let last = last_runs.remove(&agent.id);
-        let (liveness, exit) = runs::liveness(env, place, settings.probe.as_ref(), &known, last, Deaths::of(ui))?;
+        let (liveness, exit) = liveness(ui, env, place, &settings, &known, last)?;
         let is_dead = matches!(liveness, Liveness::Exited | Liveness::Died);
         if (request.live && liveness != Liveness::Live) || (request.dead && !is_dead) {
             continue;
@@ -188,6 +188,22 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         count_changes(&Git::find(env)?, place, &mut listed, main.as_deref())?;
     }
     Ok(listed)
+}
+
+/// Whether an agent runs, and how its last run ended. A death that cannot be recorded is told all the same.
+fn liveness(
+    ui: &Ui,
+    env: &Env,
+    place: &Place,
+    settings: &Settings,
+    known: &KnownAgent,
+    last: Option<AgentRun>,
+) -> Result<(Liveness, Option<Status>)> {
+    let look = |deaths| runs::liveness(env, place, settings.probe.as_ref(), known, last.clone(), deaths);
+    look(Deaths::of(ui)).or_else(|failure| {
+        ui.warn(format!("the end of the run of {} is not recorded: {failure}", known.agent.id));
+        look(Deaths::Noticed)
+    })
 }
 
 /// Looks whether there are changes in each worktree.

@@ -3,7 +3,9 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::support::spawn::{app, subtree};
+use serde_json::json;
+
+use crate::support::spawn::{UID, app, identity, state, subtree};
 use crate::support::world::{World, text, traced, write};
 
 #[test]
@@ -38,6 +40,24 @@ fn an_unreadable_record_is_one_row_of_the_list() {
     app.spawn(&["list", "--json", "--probe", "test {slug} = good", "--kind", "subtree"]).succeeds();
     let probed = app.spawn(&["list", "--json", "--probe", "test {id} = main.bad/w", "--kind", "worker"]).exit(0).json();
     assert_eq!(text(&probed, "/state"), "live");
+}
+
+/// It is reported once it can be.
+#[test]
+fn a_death_that_cannot_be_recorded_is_listed() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["a"]);
+    let run = json!({"v": 1, "agent": identity(&app, "a"), "incarnation": UID, "pid": 1,
+        "started": "2026-01-01T00:00:00Z", "ended": null, "exit": null});
+    write(&state(&app, "runs/main.a.json"), &run.to_string());
+    app.sh("chmod 500 .git/shopfloor/worktree-spawn/runs").exit(0);
+    let out = app.run_bound("worktree-spawn", &["list", "--kind", "subtree", "--json"]).exit(0);
+    out.err_has("warning: the end of the run of main.a is not recorded: cannot open ");
+    assert_eq!(text(&out.json(), "/state"), "died");
+    app.run_bound("shopfloor", &["status"]).exit(0).any_err().out_has("died");
+    app.sh("chmod 700 .git/shopfloor/worktree-spawn/runs").exit(0);
+    assert_eq!(text(&app.spawn(&["wait", "--timeout", "10s"]).exit(0).json(), "/type"), "worker_died");
 }
 
 /// git waits at a pipe: one look is enough, and what is in its way is named.
