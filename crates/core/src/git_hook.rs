@@ -156,8 +156,22 @@ pub fn install_stub(env: &Env, repo: &Repo, (hook, tool): (&str, &str), dry_run:
 pub fn uninstall(env: &Env, repo: &Repo, hook: &'static str, tool: &'static str) -> Result<bool> {
     note(env, repo, hook, tool, false)?;
     let _lock = lock(repo)?;
+    let mut is_there = false;
+    for hooks_dir in dirs(repo) {
+        is_there |= uninstall_from(env, &Repo { hooks_dir, ..repo.clone() }, hook, tool)?;
+    }
+    Ok(is_there)
+}
+
+/// Where stubs of ours can be: where git looks for hooks, and where it looked before somebody set `core.hooksPath`.
+fn dirs(repo: &Repo) -> impl Iterator<Item = PathBuf> {
+    let own = Some(repo.common_dir.join("hooks")).filter(|own| *own != repo.hooks_dir);
+    std::iter::once(repo.hooks_dir.clone()).chain(own)
+}
+
+fn uninstall_from(env: &Env, repo: &Repo, hook: &str, tool: &str) -> Result<bool> {
     let path = repo.hooks_dir.join(hook);
-    let aside: Vec<PathBuf> = stubs(env, repo, hook, tool).into_iter().filter(|stub| *stub != path).collect();
+    let aside: Vec<PathBuf> = stubs_at(env, &path, hook, tool).into_iter().filter(|stub| *stub != path).collect();
     aside.iter().try_for_each(|stub| take_out(env, stub, None, (hook, tool)))?;
     let before = chained_path(&path);
     let Some(text) = fs::read_head(&path)? else {
@@ -190,18 +204,21 @@ fn take_out(env: &Env, path: &Path, before: Option<&Path>, (hook, tool): (&str, 
     }
 }
 
-/// The stubs of ours for a hook that run the tool: where git looks for it, and where lefthook and pre-commit put a hook
-/// that was there before, if nobody has edited it.
+/// The stubs of ours for a hook that run the tool: where git looks for it or looked before, and where lefthook and
+/// pre-commit put a hook that was there before, if nobody has edited it.
 pub fn stubs(env: &Env, repo: &Repo, hook: &str, tool: &str) -> Vec<PathBuf> {
-    let path = repo.hooks_dir.join(hook);
+    dirs(repo).flat_map(|dir| stubs_at(env, &dir.join(hook), hook, tool)).collect()
+}
+
+fn stubs_at(env: &Env, path: &Path, hook: &str, tool: &str) -> Vec<PathBuf> {
     let is_whole = |stub: &Path| {
         fs::read_head(stub)
             .ok()
             .flatten()
             .is_some_and(|text| refuse_edited(env, stub, hook, &tools_at(stub), &text).is_ok())
     };
-    let aside = [".old", ".legacy"].map(|end| with_ending(&path, end)).into_iter().filter(|stub| is_whole(stub));
-    std::iter::once(path.clone()).chain(aside).filter(|stub| tools_at(stub).iter().any(|t| t == tool)).collect()
+    let aside = [".old", ".legacy"].map(|end| with_ending(path, end)).into_iter().filter(|stub| is_whole(stub));
+    std::iter::once(path.to_path_buf()).chain(aside).filter(|stub| tools_at(stub).iter().any(|t| t == tool)).collect()
 }
 
 /// The tools that the stub of ours at this path runs.

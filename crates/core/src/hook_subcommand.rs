@@ -228,14 +228,13 @@ fn install(ui: &Ui, git: &Git, repo: &Repo, tool: &'static str, hook: &'static s
 fn uninstall(ui: &Ui, git: &Git, repo: &Repo, tool: &'static str, hook: &'static str) -> Result<bool> {
     let dry_run = ui.is_dry();
     let status = git_hook::status(repo, hook)?;
+    let stubs = git_hook::stubs(git.env(), repo, hook, tool);
     let there = match dry_run {
-        true => {
-            !git_hook::stubs(git.env(), repo, hook, tool).is_empty()
-                || (status.chained.is_some() && !status.path.exists())
-        }
+        true => !stubs.is_empty() || (status.chained.is_some() && !status.path.exists()),
         false => git_hook::uninstall(git.env(), repo, hook, tool)?,
     };
-    let caller = if there { None } else { hook_manager::run_by(git, repo, hook, tool)? };
+    // A stub that is still there is a call, too.
+    let caller = if there && dry_run { None } else { hook_manager::run_by(git, repo, hook, tool)? };
     if let Some((manager, file)) = &caller {
         let file = file.display().to_string();
         ui.warn(format!(
@@ -243,10 +242,11 @@ fn uninstall(ui: &Ui, git: &Git, repo: &Repo, tool: &'static str, hook: &'static
             printable(&file)
         ));
     }
+    let path = stubs.first().unwrap_or(&status.path);
     if ui.is_json() {
-        ui.json(&json!({ "hook": hook, "path": status.path.to_string_lossy(), "removed": there && !dry_run }));
+        ui.json(&json!({ "hook": hook, "path": path.to_string_lossy(), "removed": there && !dry_run }));
     } else {
-        let path = status.path.display().to_string();
+        let path = path.display().to_string();
         match (there, dry_run) {
             (false, _) => ui.detail(format!("{path} is not installed")),
             (true, true) => ui.done(format!("would uninstall {}", printable(&path))),

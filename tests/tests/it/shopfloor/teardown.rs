@@ -25,6 +25,22 @@ fn a_teardown_leaves_what_was_checked_in_before() {
     assert!(!app.has("sweatfile") && !app.has(".gitattributes"));
 }
 
+/// Where git looks for hooks may have changed since, as where a package installs husky.
+#[test]
+fn hooks_are_taken_back_where_they_were_installed() {
+    let w = World::new();
+    let app = app(&w);
+    app.write(".git/hooks/post-checkout", "#!/bin/sh\n");
+    let before = told(&app);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    app.sh("mkdir -p .husky/_; git config core.hooksPath .husky/_").exit(0);
+    app.apply(&["hook", "uninstall", "-n"]).exit(0).out_has("would uninstall").out_has("/.git/hooks/post-checkout\n");
+    let out = app.shopfloor(&["teardown", "--overlay", "--yes"]).exit(0).any_out();
+    out.err_has("/.git/hooks/post-checkout\n").err_has("/.git/hooks/pre-push\n");
+    app.git(&["config", "--unset", "core.hooksPath"]);
+    assert_eq!(told(&app), before);
+}
+
 /// A worktree that has a file of its own keeps it.
 #[test]
 fn a_worktree_with_files_of_its_own_is_left_out_and_named() {
