@@ -39,19 +39,20 @@ pub struct Verb {
     pub adopts: Adopts,
 }
 
-/// The options that each verb takes, besides those of all commands and `--yes`.
+/// The options that each verb takes, besides those of all commands and `--yes`. Those with `=` have a value, which may be
+/// the next word.
 const OPTIONS: [(&str, &str); 13] = [
-    ("adopt", "--target --land --agent --model --ask --yolo"),
+    ("adopt", "--target= --land= --agent= --model= --ask --yolo"),
     ("attach", ""),
-    ("start", "--task --task-file --prompt --prompt-file --worker --force --resume"),
+    ("start", "--task= --task-file= --prompt= --prompt-file= --worker= --force --resume="),
     ("send", "--force"),
     ("answer", "--force"),
-    ("peek", "--lines"),
-    ("wait", "--all --any --for --timeout"),
-    ("review", "--interface --pin --no-pin"),
-    ("back", "--force --from-request --all-authors --edit --comments"),
-    ("land", "--message --land --force --no-check --push"),
-    ("request", "--draft --title"),
+    ("peek", "--lines="),
+    ("wait", "--all --any --for= --timeout="),
+    ("review", "--interface= --pin --no-pin"),
+    ("back", "--force --from-request --all-authors --edit --comments="),
+    ("land", "--message= --land= --force --no-check --push"),
+    ("request", "--draft --title="),
     ("stop", "--force"),
     ("resume", "--all --force"),
 ];
@@ -62,7 +63,13 @@ pub const COMMON: [&str; 5] = ["--json", "--dry-run", "--quiet", "--verbose", "-
 /// The options of the verb of this name.
 pub fn options(name: &str) -> Option<impl Iterator<Item = &'static str>> {
     let (_, options) = OPTIONS.iter().find(|(verb, _)| *verb == name)?;
-    Some(options.split_whitespace().chain(["--yes"]))
+    Some(options.split_whitespace().map(|option| option.trim_end_matches('=')).chain(["--yes"]))
+}
+
+/// Whether the value of an option of this verb is the next word.
+fn takes_next(verb: &str, word: &str) -> bool {
+    let options = OPTIONS.iter().filter(|(name, _)| *name == verb).flat_map(|(_, options)| options.split_whitespace());
+    options.filter_map(|option| option.strip_suffix('=')).any(|option| option == word)
 }
 
 /// Which worktrees without a worker a verb makes one of unasked.
@@ -98,7 +105,7 @@ pub struct Words {
 
 /// Runs a verb.
 pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) -> Result<Exit> {
-    let words = &names_first(words);
+    let words = &names_first(verb.name, words);
     refuse_unknown(verb, words)?;
     let is_yes = words.iter().any(|word| word == "--yes");
     let words: Vec<&String> = words.iter().filter(|word| *word != "--yes").collect();
@@ -155,11 +162,13 @@ fn would_adopt(ui: &Ui, verb: Verb, row: &Row) {
     show_would(ui, &whom, &would.collect::<Vec<_>>());
 }
 
-/// The same words with the flags that stand before the names behind them.
-fn names_first(words: &[String]) -> Vec<String> {
-    const FLAGS: [&str; 6] = ["--force", "--no-check", "--push", "--yes", "--all", "--any"];
-    let flags = words.iter().take_while(|word| FLAGS.contains(&word.as_str())).count();
-    [&words[flags..], &words[..flags]].concat()
+/// The same words with the options that stand before the names behind them. After `--` there are no options.
+fn names_first(verb: &str, words: &[String]) -> Vec<String> {
+    let (texts, mut names) = (words.iter().position(|word| word == "--").unwrap_or(words.len()), 0);
+    while names < texts && is_option(&words[names]) {
+        names = (names + if takes_next(verb, &words[names]) { 2 } else { 1 }).min(texts);
+    }
+    [&words[names..texts], &words[..names], &words[texts..]].concat()
 }
 
 /// Whether a word is an option. `-` is stdin.
@@ -263,8 +272,7 @@ pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
 pub fn adopt(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Result<Exit> {
     let verb = Verb { name: "adopt", command: "add", whom: Whom::One, adopts: Adopts::None };
     refuse_unknown(verb, &words)?;
-    // Each of these has a value, which may be the next word.
-    let is_value = |at: usize| at > 0 && ["--target", "--land", "--agent", "--model"].contains(&words[at - 1].as_str());
+    let is_value = |at: usize| at > 0 && takes_next("adopt", &words[at - 1]);
     let at = (0..words.len()).find(|at| !words[*at].starts_with('-') && !is_value(*at)).ok_or_else(|| {
         Failure::usage("the worktree is missing").hint("name its directory: `shopfloor adopt ../app-fix`")
     })?;
@@ -296,7 +304,7 @@ fn program(env: &Env, row: Option<&Row>) -> Result<Option<String>> {
 /// `start`: gives an agent a task, and starts its program first where it does not run.
 pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exit> {
     let verb = Verb { name: "start", command: "start", whom: Whom::Perhaps, adopts: Adopts::Own };
-    let mut words = names_first(words);
+    let mut words = names_first(verb.name, words);
     if let Some(more) = words.iter().take_while(|word| !is_option(word)).nth(2) {
         return Err(Failure::usage(format!("unexpected argument '{}' found", printable(more)))
             .hint("a task of several words needs quotes: `shopfloor start NAME 'TASK'`"));
@@ -349,7 +357,7 @@ pub fn send(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Exi
     let Some(own) = env.var("SHOPFLOOR_AGENT_ID").and_then(|id| id.to_str()) else {
         return run(ui, env, common, verb, words);
     };
-    let words = &names_first(words);
+    let words = &names_first(verb.name, words);
     refuse_unknown(verb, words)?;
     let (options, texts) = parted(words.iter().cloned());
     let [name, text] = &texts[..] else { return run(ui, env, common, verb, words) };

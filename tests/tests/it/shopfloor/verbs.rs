@@ -162,6 +162,11 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
         (&["back", "a text"], 1, "nothing was reviewed"),
         (&["back", "adm"], 1, "did you mean `adam`"),
         (&["wait", "nobody"], 1, "no worktree called nobody"),
+        (&["wait", "--for", "idle", "--timeout", "1s", "nobody"], 1, "no worktree called nobody"),
+        (&["peek", "--lines", "3", "nobody"], 1, "no worktree called nobody"),
+        (&["request", "--draft", "nobody"], 1, "no worktree called nobody"),
+        (&["land", "--message", "text", "nobody"], 1, "no worktree called nobody"),
+        (&["start", "--task", "x", "adam"], 1, "shopfloor resume adam"),
     ] {
         let out = app.shopfloor(words).exit(status);
         out.err_has(said);
