@@ -246,12 +246,17 @@ fn with_line(text: &str, line: &str) -> String {
     if text.lines().any(|own| own.trim() == line) {
         return text.to_owned();
     }
-    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    format!("{text}{gap}{line}\n")
+    // A text without a last line end stays one: so it can be seen how it was.
+    let (gap, end) = if text.is_empty() || text.ends_with('\n') { ("", "\n") } else { ("\n", "") };
+    format!("{text}{gap}{line}{end}")
 }
 
 fn without_line(text: &str, line: &str) -> String {
-    text.split_inclusive('\n').filter(|own| own.trim() != line).collect()
+    let mut rest: String = text.split_inclusive('\n').filter(|own| own.trim() != line).collect();
+    if !text.ends_with('\n') && rest.ends_with('\n') {
+        rest.pop();
+    }
+    rest
 }
 
 /// Sets the merge driver, and returns the settings that were not set so before.

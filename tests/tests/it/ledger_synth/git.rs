@@ -248,7 +248,7 @@ fn install_and_doctor_agree_and_uninstall_leaves_nothing() {
     app.ledger(&["install", "--claude", "-n"]).succeeds().out_has("would write .gitattributes");
     app.assert_untouched_since(&before);
     app.ledger(&["install", "--claude"]).succeeds().err_has("commit .gitattributes, .claude/settings.json, ");
-    assert_eq!(app.read(".gitattributes"), format!("*.png binary\n/{CURRENT} merge=ledger-synth text eol=lf\n"));
+    assert_eq!(app.read(".gitattributes"), format!("*.png binary\n/{CURRENT} merge=ledger-synth text eol=lf"));
     let settings = app.read(".claude/settings.json");
     assert!(settings.contains("// mine") && settings.contains("ledger-synth add --from-hook claude"), "{settings}");
     assert!(app.read(".claude/skills/synthesize-ledgers/SKILL.md").contains("merge ledgers"));
@@ -288,14 +288,15 @@ fn install_undo_takes_out_what_install_wrote_and_nothing_else() {
     assert!(!app.has(".gitattributes") && !app.has(".claude") && !app.has(".codex") && !app.has(".agents"));
     app.run("git", &["config", "--get-regexp", "ledger-synth"]).exit(1);
     app.write(".claude/settings.json", "{ // mine\n  \"model\": \"x\"\n}\n");
-    app.write(".gitattributes", "*.png binary\n");
+    // Without a last line end.
+    app.write(".gitattributes", "*.png binary");
     app.ledger(&["install", "--claude"]).succeeds();
     app.git(&["config", "merge.ledger-synth.name", "mine"]);
     app.write(".claude/skills/synthesize-ledgers/SKILL.md", "mine\n");
     let out = app.ledger(&["install", "--undo", "--claude"]).exit(1);
     out.out_has("edited .claude/settings.json").err_has("SKILL.md is not as `install` wrote it, and stays");
     assert_eq!(app.read(".claude/skills/synthesize-ledgers/SKILL.md"), "mine\n");
-    assert_eq!(app.read(".gitattributes"), "*.png binary\n");
+    assert_eq!(app.read(".gitattributes"), "*.png binary");
     let settings = app.read(".claude/settings.json");
     assert!(settings.contains("// mine") && settings.contains("model") && !settings.contains("ledger"), "{settings}");
     assert_eq!(app.git(&["config", "--get-regexp", "ledger-synth"]), "merge.ledger-synth.name mine\n");
