@@ -261,8 +261,13 @@ pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         ui.note(format!("{shown} is the agent {name} from now on, and its work on {branch} lands on {target}"));
         return Ok(name);
     }
-    // What its own configuration runs, a person has to see.
-    let (exit, kind) = if adopted.status.code() == 3 { (Exit::Decide, "undecided") } else { (Exit::Failed, "failed") };
+    let (exit, kind) = match adopted.status.code() {
+        1 => (Exit::No, "wrong_state"),
+        2 => (Exit::Bad, "usage"),
+        // What its own configuration runs, a person has to see.
+        3 => (Exit::Decide, "undecided"),
+        _ => (Exit::Failed, "failed"),
+    };
     Err(Failure::new(exit, kind, format!("{shown} cannot be adopted on the way"))
         .details(adopted.error)
         .hint(format!("look at what it says: `shopfloor adopt {}`", word_of(row))))

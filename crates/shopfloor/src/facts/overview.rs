@@ -15,6 +15,8 @@ use super::run_tool::{answer_of, ask, command, program};
 /// The answers.
 #[derive(Clone, Debug, Default)]
 pub struct Overview {
+    /// The main checkout, or the worktree that stands for it: that is where the tools were asked.
+    pub main: PathBuf,
     pub agents: Vec<Value>,
     pub workers: Vec<Value>,
     /// What worker-ctl says of its root, if there is one.
@@ -139,5 +141,5 @@ fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
         event_count: record["event_count"].as_u64().unwrap_or(0),
     });
     let workers: Vec<Value> = workers.collect();
-    Overview { agents, workers, floor, overlay, sweatfiles, ledger, problems }
+    Overview { main: env.cwd.clone(), agents, workers, floor, overlay, sweatfiles, ledger, problems }
 }

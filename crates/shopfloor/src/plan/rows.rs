@@ -117,6 +117,9 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
         }
     }
     let mut rows: Vec<Row> = rows.into_iter().map(|row| with_files(row, overview)).collect();
+    // In a bare repository a worktree stands for it.
+    let is_own = |row: &Row| row.kind == "root" && row.worker.is_none() && Path::new(&row.worktree) == overview.main;
+    rows.iter_mut().for_each(|row| row.is_main |= is_own(row));
     // Who waits for a person comes first, below the main checkout.
     rows.sort_by_key(|row| (!row.is_main, row.waits_for.is_none()));
     rows
@@ -434,7 +437,6 @@ mod tests {
         let agent = |id: &str, name: &str, path: &str| json!({ "id": id, "name": name, "kind": "subtree", "worktree": path, "branch": id, "alive": "up", "pending": 2 });
         Overview {
             agents: vec![agent("main.a", "a", "/app/a"), agent("main.b", "b", "/app/b"), agent("x.b", "b", "/app/c")],
-            floor: None,
             workers: vec![json!({ "name": "adam", "id": "adam", "status": "needs_review", "task": "needs_review",
                 "activity": "rests", "needs": "needs_review", "worktree": "/w/adam", "branch": "worker/adam", "alive": "up" })],
             overlay: vec![
@@ -446,8 +448,7 @@ mod tests {
                 json!({ "worktree": "/app/a", "layers": [{ "found": true }], "drift": ["x"] }),
                 json!({ "worktree": "/app/b", "layers": [{ "found": false }], "drift": ["x"] }),
             ],
-            ledger: None,
-            problems: Vec::new(),
+            ..Overview::default()
         }
     }
 

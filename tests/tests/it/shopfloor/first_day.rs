@@ -103,6 +103,11 @@ fn a_bare_repository_with_worktrees_has_agents_like_any_other() {
             assert_eq!(at.shopfloor(&["go"]).exit(0).stdout.trim_end(), main.path.to_str().unwrap());
         }
         main.shopfloor(&["setup", "--yes"]).exit(2).err_has("has no main checkout");
+        // The worktree of its branch stands for the main checkout.
+        a.shopfloor(&["rm", "main"]).exit(1).err_has("is the main checkout, which is never removed");
+        for words in [&["land", "main"][..], &["start", "main", "task", "--yes"]] {
+            main.shopfloor(words).exit(1).err_has("is the main checkout, where you work yourself");
+        }
         let inside = a.shopfloor(&["rm", "a", "--force"]).exit(1);
         inside.err_has(&format!("`cd {}`", main.path.display()));
         main.shopfloor(&["rm", "a", "--force"]).exit(0).any_out().any_err();

@@ -236,6 +236,11 @@ fn a_person_who_agrees_makes_an_agent_of_a_worktree_on_the_way() {
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\nagent = \"scripted\"\n");
     app.shopfloor(&["start", "feat", "COMMIT a.txt a A", "--yes"]).exit(0).any_out().any_err();
     app.shopfloor(&["wait", "feat"]).exit(0).out_has("feat needs_review");
+    // On no branch it can be none, as `adopt` says.
+    app.git(&["worktree", "add", "-q", "--detach", "../loose"]);
+    for words in [&["start", "loose", "task", "--yes"][..], &["adopt", "../loose"]] {
+        app.shopfloor(words).exit(2).any_err();
+    }
     // With an agent's worktree its branch goes, and this one is the person's.
     for words in [&["rm", "fix"][..], &["rm", "fix", "--yes"]] {
         let refused = app.shopfloor(words).exit(1);
