@@ -181,6 +181,10 @@ impl CommandLine for Cli {
         while word(verb).starts_with('-') {
             verb += len(verb);
         }
+        // clap knows nothing of what is passed on.
+        if word(verb) == "help" && PASSED_ON.contains(&word(verb + 1)) {
+            return [&args[..verb], &args[verb + 1..], &[OsString::from("--help")]].concat();
+        }
         let command = Cli::command();
         let Some(found) = command.find_subcommand(word(verb)) else { return args.to_vec() };
         let name = found.get_name();

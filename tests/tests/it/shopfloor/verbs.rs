@@ -221,6 +221,10 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
         assert_eq!((*passed_on.status, passed_on.stdout.clone()), (*own.status, own.stdout.clone()), "{words:?}");
     }
     app.shopfloor(&["check", "adam"]).any_status().any_out().err_has("shopfloor: ");
+    for words in [&["queue"][..], &["deinit"], &["host", "list"]] {
+        let helped = app.shopfloor(&[&["help"], words].concat()).exit(0).stdout;
+        assert_eq!(helped, app.shopfloor(&[words, &["--help"]].concat()).exit(0).stdout);
+    }
     // Without a command.
     app.shopfloor(&[]).exit(0).out_has("Commands:").out_has("  send");
     for name in ["main", "HEAD", "root", "main!", " Main ", "mäin", "ｍａｉｎ"] {
