@@ -47,6 +47,9 @@ const FRONT_WORDS: [(&str, &str); 20] = [
     ("with `--base-dir`", "with `worktree_base` in `[worktree-spawn]` of your config.toml"),
     ("worktree-spawn remove --recursive", "shopfloor rm NAME..."),
     ("a person lands it: `worker-ctl review", "a person lands it: `shopfloor review"),
+    // Of bad usage nobody has typed more.
+    ("worker-ctl review [OPTIONS]", "shopfloor review [OPTIONS]"),
+    ("worker-ctl review --help", "shopfloor review --help"),
     ("worker-ctl review", FRONT_REVIEW),
     ("worker-ctl nuke --worktree", "shopfloor rm"),
     ("worker-ctl message", "shopfloor send"),

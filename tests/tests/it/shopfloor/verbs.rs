@@ -213,6 +213,8 @@ fn what_is_meant_by_other_words_and_what_is_refused() {
         app.shopfloor(&[verb, "adam", "--help"]).exit(0).out_has(&format!("Usage: shopfloor {verb}"));
     }
     app.shopfloor(&["review", "adam", "-n"]).exit(1).err_has("adam is");
+    let twice = app.shopfloor(&["review", "adam", "adam"]).exit(2);
+    assert!(twice.stderr.contains("`shopfloor review --help`") && !twice.stderr.contains("--pin"), "{twice}");
     // What only worker-ctl has is its own.
     std::fs::create_dir(app.path.join("host")).unwrap();
     for words in [&["queue"][..], &["cost", "--json"], &["clashes"], &["host", "list"], &["-C", "host", "queue"]] {
