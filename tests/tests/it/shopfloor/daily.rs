@@ -215,10 +215,12 @@ fn the_shell_function_changes_the_directory() {
     let app = app(&w);
     // On a terminal it changes the directory; what reads its answer gets the path.
     let script = "eval \"$(shopfloor shell-init SHELL)\"; set -u
-        shopfloor -q go feat; basename \"$PWD\" >> ~/SHELL; basename \"$(shopfloor go feat)\" >> ~/SHELL
+        shopfloor -q go feat; basename \"$PWD\" >> ~/SHELL; shopfloor -q go; shopfloor -q open feat
+        basename \"$PWD\" >> ~/SHELL; basename \"$(shopfloor go feat)\" >> ~/SHELL
         shopfloor rm feat; basename \"$PWD\" >> ~/SHELL; shopfloor go nobody; echo $? >> ~/SHELL; shopfloor\n";
     let fish = "shopfloor shell-init fish | source
-        shopfloor -q go feat; basename \"$PWD\" >> ~/fish; basename (shopfloor go feat) >> ~/fish
+        shopfloor -q go feat; basename \"$PWD\" >> ~/fish; shopfloor -q go; shopfloor -q open feat
+        basename \"$PWD\" >> ~/fish; basename (shopfloor go feat) >> ~/fish
         shopfloor rm feat; basename \"$PWD\" >> ~/fish; shopfloor go nobody; echo $status >> ~/fish\n";
     for (shell, script) in [("bash", script), ("zsh", script), ("fish", fish)] {
         if shell != "bash" && !needs(shell) {
@@ -228,7 +230,7 @@ fn the_shell_function_changes_the_directory() {
         write(&w.home("script"), &script.replace("SHELL", shell));
         let out = app.on_terminal(&format!("{shell} ~/script"), "").any_status();
         let lines = w.at(w.home("")).read(shell);
-        assert_eq!(lines.lines().collect::<Vec<_>>(), ["feat", "feat", "app", "1"], "{shell}: {out}");
+        assert_eq!(lines.lines().collect::<Vec<_>>(), ["feat", "feat", "feat", "app", "1"], "{shell}: {out}");
         assert!(out.stdout.contains("removed main.feat"), "{shell}: {out}");
     }
 }

@@ -17,6 +17,7 @@ function shopfloor
                 set -q verb[1]; or set verb $word
         end
     end
+    test "$verb" = open; and set verb go
     # Where the answer is read by a program, it is the path.
     if test "$verb" = go; and not isatty stdout
         set verb

@@ -9,6 +9,7 @@ shopfloor() {
             *) shopfloor_verb=${shopfloor_verb:-$shopfloor_word} ;;
         esac
     done
+    [ "$shopfloor_verb" != open ] || shopfloor_verb=go
     # Where the answer is read by a program, it is the path.
     [ -t 1 ] || [ "$shopfloor_verb" != go ] || shopfloor_verb=
     case "$shopfloor_verb" in
