@@ -252,7 +252,11 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let dashed = words.collect::<Vec<_>>().join("-").to_lowercase();
     let (slug, dashed) = if name.starts_with(':') { (None, String::new()) } else { (slug(name), dashed) };
-    let is_below = |row: &Row| row.worktree == name || row.worktree.ends_with(&format!("/{name}"));
+    // As the table shows what lies beside the main checkout.
+    let main = rows.iter().find(|row| row.is_main && name.starts_with("../")).map(|row| Path::new(&row.worktree));
+    let beside = main.and_then(|main| Some(main.parent()?.join(&name[3..])));
+    let is_there = |row: &Row| row.worktree == name || beside.as_deref() == Some(Path::new(&row.worktree));
+    let is_below = |row: &Row| is_there(row) || row.worktree.ends_with(&format!("/{name}"));
     // The id of a worker or a main checkout is its name, and comes no sooner than other names.
     let fits: [&dyn Fn(&Row) -> bool; 5] = [
         &|row| row.is_known && row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),

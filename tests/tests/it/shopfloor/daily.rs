@@ -171,7 +171,7 @@ fn go_finds_a_worktree_by_any_of_its_names() {
     let w = World::new();
     let app = app(&w);
     let path = app.shopfloor(&["new", "feat"]).exit(0).any_err().stdout.clone();
-    for name in ["feat", "main.feat"] {
+    for name in ["feat", "main.feat", "../app.worktrees/feat"] {
         assert_eq!(app.shopfloor(&["go", name]).exit(0).stdout, path);
     }
     app.run("worker-ctl", &["init"]).exit(0).any_out();
