@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::failure;
 use crate::task_queue::MOST_TRIES;
 use crate::worker::Worker;
+use crate::worker_notes::Note;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -68,7 +69,10 @@ fn reset(ctx: &Context<'_>, name: &str, args: &Args) -> Result<()> {
     }
     let kept = removal::reset(ctx, &worker, &base, (args.force, args.requeue))?;
     commands::print_kept(ctx, name, "reset", &kept);
-    Ok(())
+    if kept.is_empty() || ctx.ui.is_unheard() {
+        return Ok(());
+    }
+    ctx.update_worker(name, |worker| worker.notes.retain(|note| !matches!(note, Note::Kept(_))))
 }
 
 /// Exit 1 if the task of a worker is none of the queue's, or was tried often.

@@ -168,6 +168,20 @@ fn what_a_killed_reset_or_nuke_has_kept_is_named() {
 }
 
 #[test]
+fn what_a_reset_has_kept_is_noted_until_somebody_was_told() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).succeeds();
+    leave(&tree(&floor, "adam"), 1);
+    floor.root.sh("worker-ctl reset adam --force > /dev/full").exit(4).err_has("cannot write the answer");
+    let note = floor.status("adam")["notes"][0].as_str().unwrap().to_owned();
+    let kept = note.strip_prefix("a removal or reset did not end; it kept ").unwrap();
+    assert_eq!(floor.root.git(&["show", &format!("{kept}:loose")]), "1\n");
+    floor.ctl(&["reset", "adam"]).exit(0).any_err().out_has(kept);
+    assert_eq!(floor.status("adam")["notes"], json!([]));
+}
+
+#[test]
 fn a_killed_start_sends_its_task_at_most_once() {
     let w = World::new();
     let floor = floor(&w);

@@ -171,9 +171,12 @@ pub(super) fn accepted(step: &mut MachineStep<'_>) {
 }
 
 pub(super) fn reset(step: &mut MachineStep<'_>) {
+    // Until somebody has been told where work is kept, nothing else says so.
+    let kept: Vec<Note> = step.next.notes.iter().filter(|note| matches!(note, Note::Kept(_))).cloned().collect();
     end(step);
     step.next.program.fault = None;
     step.next.notes.retain(|note| !note.is_of_own_branch());
+    step.next.notes.extend(kept);
 }
 
 /// Forgets everything about the task.
