@@ -88,6 +88,20 @@ impl SyncOutcome {
         }
     }
 
+    /// Leaves out what was said of an earlier sync of the same command. Its exit code stays.
+    pub fn leave_out(&mut self, said: &SyncOutcome) {
+        let lists = [
+            (&mut self.open, &said.open),
+            (&mut self.failures, &said.failures),
+            (&mut self.warnings, &said.warnings),
+            (&mut self.notes, &said.notes),
+            (&mut self.details, &said.details),
+        ];
+        for (lines, said) in lists {
+            lines.retain(|line| !said.contains(line));
+        }
+    }
+
     /// Whether nothing was done, and there is nothing to say.
     pub fn is_silent(&self) -> bool {
         let lines = [&self.open, &self.warnings, &self.notes, &self.details];

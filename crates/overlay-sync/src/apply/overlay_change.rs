@@ -27,11 +27,13 @@ pub fn change(
 ) -> Result<(OverlayChange, Exit)> {
     let mut disk = Disk::open(overlay, Some(overlay.lock()?))?;
     let mut workspaces = overlay.workspaces(&[])?;
-    disk.sync_workspaces(&mut workspaces)?.print(ui);
+    let before = disk.sync_workspaces(&mut workspaces)?;
+    before.print(ui);
     let change = find(&disk)?;
     make(&disk, &mut workspaces, &change)?;
-    let outcome = disk.sync_workspaces(&mut workspaces)?;
+    let mut outcome = disk.sync_workspaces(&mut workspaces)?;
     user_edits::forget_accepted(&disk, &change.path)?;
+    outcome.leave_out(&before);
     outcome.print(ui);
     let exit = outcome.exit_for(&change.path);
     Ok((change, exit))

@@ -32,7 +32,8 @@ pub enum Verdict {
     Reject,
 }
 
-/// Carries out a verdict on what a person has seen, and syncs. Prints what the sync before it did.
+/// Carries out a verdict on what a person has seen, and syncs. Prints what the sync before it did; the outcome
+/// is what the one after it did besides.
 pub fn carry_out(ui: &Ui, overlay: &Overlay, seen: &Version, verdict: Verdict) -> Result<SyncOutcome> {
     let load = || Workspace::load_all(&overlay.store.workspaces());
     let of = if let Origin::Waiting(of, ..) = &seen.origin { Some(*of) } else { None };
@@ -43,12 +44,13 @@ pub fn carry_out(ui: &Ui, overlay: &Overlay, seen: &Version, verdict: Verdict) -
     let mut workspaces = load()?;
     disk.look_at(views, &workspaces);
     // The text may have changed since a person looked at it, so it is looked at again first.
-    let mut outcome = disk.sync_workspaces(&mut workspaces)?;
+    let mut before = disk.sync_workspaces(&mut workspaces)?;
     // A person is just answering this.
-    outcome.open.retain(|line| !line.contains(&seen.id));
-    outcome.print(ui);
+    before.open.retain(|line| !line.contains(&seen.id));
+    before.print(ui);
     give(&disk, overlay, &mut workspaces, seen, verdict)?;
-    let outcome = disk.sync_workspaces(&mut workspaces)?;
+    let mut outcome = disk.sync_workspaces(&mut workspaces)?;
+    outcome.leave_out(&before);
     forget_accepted(&disk, &seen.path)?;
     Ok(outcome)
 }

@@ -85,16 +85,19 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             ui.done(format!("{} {}", action.replace('_', " "), printable(id)));
         }
     }
-    if let Some(program) = proc::find(env, "sweatfile-apply") {
-        // What went without us, or could not be torn down.
-        let sweep = Cmd::new(&program, env).args(["-n", "--json", "sweep"]).within(LIMIT).capture();
-        let answer: Option<Value> = sweep.ok().and_then(|sweep| serde_json::from_slice(&sweep.stdout).ok());
-        let has = |answer: &Value, key: &str| answer[key].as_array().is_some_and(|lines| !lines.is_empty());
-        if answer.is_some_and(|answer| has(&answer, "ran") || has(&answer, "left")) {
-            ui.note("worktrees that are gone wait for their teardown: `sweatfile-apply sweep`");
-        }
-    }
+    name_teardowns(ui, env);
     Ok(Exit::Done)
+}
+
+/// Says so if the teardown of worktrees waits that went without us, or that could not be torn down.
+pub fn name_teardowns(ui: &Ui, env: &Env) {
+    let Some(program) = proc::find(env, "sweatfile-apply") else { return };
+    let sweep = Cmd::new(&program, env).args(["-n", "--json", "sweep"]).within(LIMIT).capture();
+    let answer: Option<Value> = sweep.ok().and_then(|sweep| serde_json::from_slice(&sweep.stdout).ok());
+    let has = |answer: &Value, key: &str| answer[key].as_array().is_some_and(|lines| !lines.is_empty());
+    if answer.is_some_and(|answer| has(&answer, "ran") || has(&answer, "left")) {
+        ui.note("worktrees that are gone wait for their teardown: `sweatfile-apply sweep`");
+    }
 }
 
 /// The removal of an agent among `all`, or the reason why it stays.

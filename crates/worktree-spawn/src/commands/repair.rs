@@ -10,6 +10,7 @@ use shopfloor_core::git::{Git, private_dir};
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
+use super::gc::name_teardowns;
 use crate::apply::undo::{self, LostWorktrees};
 use crate::apply::{lock_and_excludes, recover, repair};
 use crate::facts::moved::{MovedWorktree, listed_as_gone, moved};
@@ -78,8 +79,10 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
         true => preview(env, &place, &tell)?,
         false => repair_all(env, &place, &tell)?,
     }
-    if !told.get() {
-        ui.nothing_to_do();
+    match told.get() {
+        // An undone spawn may have begun its set-up.
+        true => name_teardowns(ui, env),
+        false => ui.nothing_to_do(),
     }
     Ok(Exit::Done)
 }

@@ -100,6 +100,10 @@ fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
     s.sync(1).err_has("a part of").err_has("adds to `hooks`");
     s.all_but(&s.a, SETTINGS, &allow("\"Read\", \"Edit\""));
     assert_eq!(s.a.read(SETTINGS), hooked);
+    // What a command finds before and after is said once.
+    s.put(".env", "A=1\nB=1\n");
+    let dropped = s.app.overlay(&["drop", ".env", "B"]).exit(0).any_out();
+    assert_eq!(dropped.stderr.matches("a part of").count(), 1, "{dropped}");
     // While it is held there is nothing more to do. Other edits still arrive, even in that workspace.
     assert_eq!(s.sync(1).any_err().stdout, "");
     s.b.write(SETTINGS, &allow("\"Read\", \"Edit\", \"Web\""));

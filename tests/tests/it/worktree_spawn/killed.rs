@@ -453,3 +453,15 @@ fn a_bad_journal_is_set_aside_and_others_go_on() {
     app.spawn(&["subtree", "v"]).succeeds().err_has("set aside");
     assert!(app.path.join(".git/shopfloor/worktree-spawn/journal/abc.bad").exists());
 }
+
+/// What a set-up has started goes with its teardown, which an undo leaves to `sweep`.
+#[test]
+fn the_teardown_of_a_spawn_that_was_undone_is_named() {
+    let w = World::new();
+    let app = app(&w);
+    w.area("setup = [\"true\"]\nteardown = [\"true\"]\n");
+    killed_in_its_hook(&app).apply(&[]).succeeds().any_err();
+    let repaired = app.spawn(&["repair"]).exit(0);
+    repaired.out_has("undid the spawn of main.x").err_has("wait for their teardown: `sweatfile-apply sweep`");
+    app.apply(&["sweep"]).exit(0).any_err().out_has("ran ");
+}
