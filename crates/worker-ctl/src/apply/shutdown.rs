@@ -1,7 +1,5 @@
 //! Ends all sessions, even if the state cannot be read.
 
-use std::collections::BTreeSet;
-
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::printable;
 
@@ -20,18 +18,18 @@ pub fn end_all(ctx: &Context<'_>, is_forced: bool) -> Result<()> {
     };
     let workers: Vec<Worker> = state.workers.values().cloned().collect();
     let tmux = ctx.tmux()?;
+    let mut sessions: Vec<String> = workers.iter().map(|worker| worker.session_id.clone()).collect();
     let ended = match tmux.is_running() {
         true => {
             // Without this the ends would be recorded once more, which is only in the way.
             let _ = tmux.ignore_deaths();
             let is_up = |worker: &Worker| worker.program.session == Session::Up;
             let is_recorded = || ctx.state().is_ok_and(|state| !state.workers.values().any(is_up));
-            match session::end(ctx, &workers, is_forced) {
-                // As on a full disk: they are ended all the same.
-                Err(why) if why.exit != Exit::Busy && !is_recorded() => {
-                    session::end_unknown(ctx, &tmux, is_forced).and(Err(not_recorded(why)))
-                }
-                ended => ended,
+            let ended = session::end(ctx, &workers, is_forced);
+            // The state may have lost workers, and on a full disk those that it has are ended here.
+            match (ended, end_marked(ctx, &tmux, is_forced)) {
+                (Err(why), Ok(_)) if why.exit != Exit::Busy && !is_recorded() => Err(not_recorded(why)),
+                (ended, others) => ended.and(others.map(|others| sessions.extend(others))),
             }
         }
         false => {
@@ -40,7 +38,16 @@ pub fn end_all(ctx: &Context<'_>, is_forced: bool) -> Result<()> {
             workers.iter().try_for_each(gone).and_then(|()| jobs::end_or_warn(ctx, &names, is_forced))
         }
     };
-    ended.and(kill(ctx, &tmux, workers.into_iter().map(|worker| worker.session_id).collect()))
+    ended.and(kill(ctx, &tmux, sessions))
+}
+
+/// Ends all programs of workers that the server lists, and names the workers. Returns their sessions.
+fn end_marked(ctx: &Context<'_>, tmux: &Tmux, is_forced: bool) -> Result<Vec<String>> {
+    let names: Vec<String> = session::end_unknown(ctx, tmux, is_forced)?.into_iter().collect();
+    if !names.is_empty() {
+        ctx.ui.note(format!("down: {}", printable(&names.join(", "))));
+    }
+    Ok(names.iter().map(|name| format!("worker-{name}")).collect())
 }
 
 /// Ends what is left in these sessions, and the server unless it has others, which are a person's.
@@ -64,10 +71,5 @@ pub fn end_unknown(ctx: &Context<'_>, is_forced: bool, why: &Failure) -> Result<
     ctx.ui.warn(why);
     let tmux = Tmux::find(ctx.env, &store::last_tmux_socket(&ctx.root.path))?;
     let _ = tmux.ignore_deaths();
-    let names: BTreeSet<String> = session::end_unknown(ctx, &tmux, is_forced)?;
-    kill(ctx, &tmux, names.iter().map(|name| format!("worker-{name}")).collect())?;
-    if !names.is_empty() {
-        ctx.ui.note(format!("down: {}", printable(&names.into_iter().collect::<Vec<_>>().join(", "))));
-    }
-    Ok(())
+    kill(ctx, &tmux, end_marked(ctx, &tmux, is_forced)?)
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::support::floor::Floor;
 use crate::support::worker::{
-    Staying, commit, is_at, is_queued, kill_agent, marked, program, staff, table, tmux, tree, work,
+    Staying, commit, is_at, is_queued, kill_agent, marked, program, staff, table, tmux, tree, up, work,
 };
 use crate::support::world::{World, skip, text, wait_for, which, write};
 
@@ -230,14 +230,21 @@ fn up_without_a_state_ends_and_a_running_up_warns_once_about_a_lost_state() {
 }
 
 #[test]
-fn down_ends_all_sessions_without_a_state() {
+fn down_ends_all_sessions_without_a_state_and_with_one_that_has_lost_the_worker() {
     let w = World::new();
-    let floor = staff(&w, &["adam"]);
-    let pid = floor.status("adam")["pane_pid"].as_i64().unwrap();
-    floor.root.write("state.json", "{");
-    floor.ctl(&["down"]).exit(0).err_has("down: adam");
-    assert!(!floor.root.has("tmux.sock"));
-    wait_for(|| floor.root.sh(&format!("kill -0 {pid} 2>/dev/null")).status != Some(0));
+    let floor = Floor::new(&w);
+    let without = floor.root.read("state.json");
+    floor.ctl(&["add", "adam"]).succeeds();
+    let good = floor.root.read("state.json");
+    for state in ["{", &without] {
+        floor.root.write("state.json", &good);
+        up(&floor, &["adam"]);
+        let pid = floor.status("adam")["pane_pid"].as_i64().unwrap();
+        floor.root.write("state.json", state);
+        floor.ctl(&["down"]).exit(0).any_out().err_has("down: adam");
+        assert!(!floor.root.has("tmux.sock"));
+        wait_for(|| floor.root.sh(&format!("kill -0 {pid} 2>/dev/null")).status != Some(0));
+    }
 }
 
 #[test]
