@@ -262,24 +262,32 @@ fn record_root(env: &Env, new: &NewRoot) -> Result<()> {
 }
 
 /// The directory of a new root when none is named: `~/workers`, or the first free one below if that is taken, by the name of
-/// the main checkout. A root of this very source is not passed over, because its workers would be out of sight.
+/// the main checkout. A root of this very source is not passed over, because its workers would be out of sight. Nothing is
+/// made in what may be somebody's checkout: the caller refuses that.
 fn default_target(env: &Env, git: &Git, checkout: &Path, source: &Path) -> Result<PathBuf> {
     let default = expand_home(env, DEFAULT);
     let stem = checkout.file_stem().filter(|_| checkout.extension().is_some_and(|end| end == "git"));
     let Some(name) = stem.or(checkout.file_name()).filter(|_| default.is_dir()) else { return Ok(default) };
     let (mut dir, mut count) = (default.clone(), 0);
     loop {
-        let is_free = match prove(env, &dir)? {
+        let proof = prove(env, &dir)?;
+        let is_free = match &proof {
             Ok(other) => other == source,
             Err(_) => refuse_taken(git, &dir, source).is_ok(),
         };
-        if is_free {
+        if is_free || count == 0 && proof.is_err() && !is_outside_repositories(env, &dir) {
             return Ok(dir);
         }
         count += 1;
         let end = if count > 1 { format!("-{count}") } else { String::new() };
         dir = default.join([name, OsStr::new(&end)].into_iter().collect::<OsString>());
     }
+}
+
+/// Whether it is certain that a directory is no repository and lies in none.
+fn is_outside_repositories(env: &Env, dir: &Path) -> bool {
+    let found = env.at(dir).and_then(|there| Git::find(&there)?.discover());
+    found.is_err_and(|failure| failure.kind == "not_a_repository")
 }
 
 /// Exit 1 when the directory has anything but the files that a killed `init` for this source left.

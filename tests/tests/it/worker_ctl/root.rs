@@ -156,6 +156,24 @@ fn a_root_has_the_name_of_its_repository_and_a_number_where_that_is_taken() {
     }
 }
 
+#[test]
+fn no_root_is_made_in_a_repository_that_is_where_roots_are() {
+    let w = World::new();
+    let (own, other) = (w.repo("workers"), w.repo("other"));
+    own.commit("mine", "x\n");
+    let linked = other.worktree("linked");
+    for (at, args) in [(&own, &["init"][..]), (&other, &["init"]), (&linked, &["add", "--worktree", "."])] {
+        at.run("worker-ctl", args).exit(1).any_out().err_has("workers is not empty").err_has("--root DIR");
+    }
+    assert_eq!(own.git(&["status", "--porcelain"]), "");
+    // A bare one, and a directory of one that is the person's home.
+    let bare = "rm -rf workers && git clone -q --bare other workers";
+    for line in [bare, "rm -rf workers/* && touch workers/mine && git init -q ."] {
+        w.at(w.home("")).sh(line).exit(0);
+        other.run("worker-ctl", &["init"]).exit(1).any_out().err_has("workers is not empty");
+    }
+}
+
 /// An agent can make its own worktree look like a root. Commands in it still use the root around it.
 #[test]
 fn a_workers_worktree_is_never_a_root() {
