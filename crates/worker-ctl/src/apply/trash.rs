@@ -72,8 +72,9 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
         let files = ctx.repo.tree_of(&first)?;
         return Ok((commit_tree(ctx, &files, &parents, &message)?, write_tree(ctx, worker, losses)?));
     }
-    let head = ctx.repo.ask(tree, &["rev-parse", "HEAD"])?;
-    if !parents.contains(&head) {
+    // There is none where its branch was deleted.
+    let head = ctx.repo.commit(tree, "HEAD")?;
+    if let Some(head) = head.iter().find(|head| !parents.contains(head)) {
         parents.push(head.clone());
     }
     let files = write_tree(ctx, worker, losses)?;
@@ -86,9 +87,9 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
         let written = FreshIndex::with(&git, tree, entries)?.ask(&["write-tree"], Vec::new())?;
         String::from_utf8_lossy(&written).trim().clone_into(&mut staged);
     }
-    let committed = ctx.repo.ask(tree, &["rev-parse", "HEAD^{tree}"])?;
-    if staged != files && staged != committed {
-        parents.push(commit_tree(ctx, &staged, &[head], &format!("staged work of {}", worker.name))?);
+    let committed = head.as_ref().map(|head| ctx.repo.tree_of(head)).transpose()?;
+    if staged != files && Some(&staged) != committed.as_ref() {
+        parents.push(commit_tree(ctx, &staged, head.as_slice(), &format!("staged work of {}", worker.name))?);
     }
     Ok((commit_tree(ctx, &files, &parents, &message)?, files))
 }

@@ -92,7 +92,12 @@ fn refuse_requeue(worker: &Worker) -> Result<()> {
 fn refuse_pushed(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     let Some(adopted) = &worker.adopted else { return Ok(()) };
     let repo = &ctx.of(worker)?.repo;
-    let range = format!("{}..refs/heads/{}", adopted.began, worker.branch);
+    let branch = format!("refs/heads/{}", worker.branch);
+    // Of one that was deleted nothing is taken back.
+    if repo.commit(&repo.top, &branch)?.is_none() {
+        return Ok(());
+    }
+    let range = format!("{}..{branch}", adopted.began);
     // What came from the branch that work lands on is not taken back.
     let base = repo.base();
     let count = |more: &[&str]| repo.ask(&repo.top, &[&["rev-list", "--count", &range, "--not", &base], more].concat());

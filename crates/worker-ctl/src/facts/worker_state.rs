@@ -8,6 +8,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Content, Root};
 use shopfloor_core::git::{LOOK_LIMIT, private_dir};
 use shopfloor_core::path::RelPath;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::written_files::Listed;
 
 use crate::context::Context;
@@ -108,17 +109,19 @@ impl WorktreeFacts {
         })?;
         let is_rebasing = is_rebasing(tree);
         let (branch, head) = repo.head(tree)?;
-        // Without it git takes all files for new.
-        if head.is_none() && branch.as_ref() == Some(&worker.branch) {
+        let is_home = branch.as_ref() == Some(&worker.branch);
+        let own = if is_home { head.clone() } else { repo.commit(tree, &format!("refs/heads/{}", worker.branch))? };
+        // Without it git takes all files for new. In the clone the next task makes it anew.
+        if own.is_none() && (is_home || worker.task != Task::Idle || worker.adopted.is_some()) {
             let why = format!("the branch {} of {} was deleted", worker.branch, worker.name);
             let sha = worker.work.commit_sha.as_deref();
-            return Err(failure::WRONG_STATE.failure(why).hint(branch_hint(tree, &worker.branch, sha)));
+            let failure = failure::WRONG_STATE.failure(why).hint(branch_hint(tree, &worker.branch, sha));
+            let back = format!("then go back to it: `git -C {} switch {}`", shell_word(tree), worker.branch);
+            return Err(if is_home { failure } else { failure.hint(back) });
         }
         let mut has_unmerged = false;
         if worker.task == Task::Idle {
-            let (is_home, own) = (branch.as_ref() == Some(&worker.branch), format!("refs/heads/{}", worker.branch));
-            let own = if is_home { None } else { repo.commit(tree, &own)? };
-            for sha in head.iter().chain(&own) {
+            for sha in head.iter().chain(own.as_ref().filter(|_| !is_home)) {
                 has_unmerged |= repo.ahead(sha)? > 0 && !repo.was_base(source, sha)? && !repo.has_content(sha)?;
             }
         }

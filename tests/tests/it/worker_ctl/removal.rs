@@ -1,7 +1,7 @@
 //! worker-ctl: `nuke` and `reset` lose nothing.
 
 use crate::support::floor::Floor;
-use crate::support::worker::{head, ref_with, staff, tip, tree};
+use crate::support::worker::{adopted_floor, by_hand, head, ref_with, staff, tip, tree};
 use crate::support::world::{Repo, World, text, write};
 
 /// Requires that nuke and reset refuse, that both name one of the losses, and that the worktree stays.
@@ -321,4 +321,30 @@ fn a_closed_worktree_is_named_and_goes_when_that_is_forced() {
     app.run_bound("worktree-spawn", &["remove", "y", "--force"]).exit(0).any_out().any_err();
     app.run_bound("shopfloor", &["rm", "x", "--force"]).exit(0).any_out().any_err();
     assert!([adam, x, y].iter().all(|at| !at.path.exists()));
+}
+
+#[test]
+fn an_adopted_worker_whose_branch_was_deleted_is_told_so_and_can_be_reset() {
+    let w = World::new();
+    let floor = adopted_floor(&w);
+    let at = by_hand(&floor, "adam", &[("a", "1\n")]);
+    let sha = head(&at);
+    at.git(&["switch", "-q", "--detach"]);
+    at.git(&["branch", "-q", "-D", "feature/adam"]);
+    for args in [&["accept", "adam"][..], &["accept", "adam", "--force"], &["rebase", "adam"]] {
+        let refused = floor.ctl(args).exit(1).any_out();
+        refused.err_has("the branch feature/adam of adam was deleted");
+        refused.err_has(&format!("branch feature/adam {sha}`")).err_has("switch feature/adam`");
+    }
+    floor.ctl(&["reset", "adam", "--yes"]).exit(1).any_out().err_has("work that is nowhere else");
+    let reset = || {
+        floor.ctl(&["reset", "adam", "--yes", "--force"]).exit(0).any_err().out_has("refs/shopfloor/trash/adam/");
+        assert_eq!(at.git(&["symbolic-ref", "HEAD"]), "refs/heads/feature/adam\n");
+        assert_eq!((at.git(&["status", "--porcelain"]), head(&at)), (String::new(), tip(&floor)));
+    };
+    reset();
+    assert!(!at.git(&["for-each-ref", "--contains", &sha, "refs/shopfloor/trash/"]).is_empty());
+    // Also where git takes all files for new.
+    at.git(&["update-ref", "-d", "refs/heads/feature/adam"]);
+    reset();
 }
