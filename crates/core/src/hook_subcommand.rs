@@ -205,7 +205,7 @@ fn install(ui: &Ui, git: &Git, repo: &Repo, tool: &'static str, hook: &'static s
         }
         Installed::Managed(Managed::Unwired { manager, command }) => {
             if ui.is_json() {
-                ui.json(&json!({ "hook": hook, "installed": false, "manager": manager }));
+                ui.json(&json!({ "hook": hook, "installed": false, "manager": manager, "command": command }));
             }
             ui.note(format!("{manager} has the call, but git does not run its {hook} yet; run `{command}`"));
         }

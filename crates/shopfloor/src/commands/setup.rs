@@ -108,12 +108,15 @@ fn name_ignored(ui: &Ui, repository: &Repository, steps: &[Step], present: &[Str
     Ok(())
 }
 
-/// Exit 1 with what a person has to add where another program manages the hooks, a block for each file.
+/// Exit 1 with what a person has to add where another program manages the hooks, a block for each file, and with the
+/// commands by which that program makes git run what is there.
 fn require_lines(env: &Env, record: &Record) -> Result<()> {
-    let mut blocks: Vec<(String, Vec<String>)> = Vec::new();
+    let (mut blocks, mut commands) = (Vec::<(String, Vec<String>)>::new(), Vec::<String>::new());
     let mut last = String::new();
     for tool in TOOLS.iter().filter(|tool| record.has_hooks(tool)) {
         for asked in ask(env, &[tool, "hook", "install", "--dry-run"])?.records {
+            let command = asked["command"].as_str().filter(|command| !commands.iter().any(|other| other == command));
+            commands.extend(command.map(str::to_owned));
             let (Some(file), Some(entry)) = (asked["file"].as_str(), asked["entry"].as_str()) else { continue };
             let below = asked["below"].as_str().unwrap_or_default();
             if blocks.iter().all(|(other, _)| other != file) {
@@ -130,16 +133,19 @@ fn require_lines(env: &Env, record: &Record) -> Result<()> {
             lines.extend(entry.lines().map(|line| format!("{indent}{line}")));
         }
     }
-    if blocks.is_empty() {
+    if blocks.is_empty() && commands.is_empty() {
         return Ok(());
     }
+    let add = (!blocks.is_empty()).then(|| "add these lines".to_owned());
+    let run = commands.iter().map(|command| format!("`{command}` makes git run the lines that are there"));
+    let hints: Vec<String> = add.into_iter().chain(run).collect();
     let block = |(file, lines): (String, Vec<String>)| {
         let head = format!("so that git runs the tools, add to {}:", printable(&file));
         std::iter::once(head).chain(lines.into_iter().map(|line| format!("    {}", printable(&line))))
     };
     Err(Failure::new(Exit::No, "incomplete", "git does not run the hooks of the tools yet")
         .details(blocks.into_iter().flat_map(block))
-        .hint("add these lines; then `shopfloor doctor` shows whether git runs the hooks"))
+        .hint(format!("{}; then `shopfloor doctor` shows whether git runs the hooks", hints.join(", and "))))
 }
 
 /// Says what is there.

@@ -241,6 +241,32 @@ fn a_repository_without_a_main_checkout_and_a_workers_clone_are_refused() {
     assert!(!app.has(".git/shopfloor/setup.json"));
 }
 
+/// The lines are checked in, and in this clone nobody has told git.
+#[test]
+fn the_command_by_which_a_hook_manager_makes_git_run_the_lines_is_named_until_git_does() {
+    let w = World::new();
+    let app = w.repo("app");
+    let calls = [
+        ("post-checkout", "sweatfile-apply"),
+        ("pre-push", "ledger-synth"),
+        ("post-merge", "ledger-synth"),
+        ("post-rewrite", "ledger-synth"),
+    ];
+    let jobs = calls.map(|(hook, tool)| format!("{hook}:\n  jobs:\n    - run: {tool} hook run {hook} {{0}}\n"));
+    app.write("lefthook.yml", &jobs.concat());
+    app.write(".git/hooks/pre-commit", "#!/bin/sh\ncall_lefthook run pre-commit\n");
+    app.sh("chmod +x .git/hooks/pre-commit").exit(0);
+    for _ in 0..2 {
+        let out = app.shopfloor(&["setup", "--yes"]).exit(1).any_out();
+        out.err_has("hint: `lefthook install` makes git run the lines that are there; then `shopfloor doctor`");
+        assert!(!out.stderr.contains("add to"), "{out}");
+    }
+    for (hook, _) in calls {
+        app.sh(&format!("cp .git/hooks/pre-commit .git/hooks/{hook}")).exit(0);
+    }
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+}
+
 #[test]
 fn what_to_add_to_the_configuration_of_a_hook_manager_is_shown() {
     let w = World::new();
