@@ -211,8 +211,12 @@ pub fn require<'r>(rows: &'r [Row], name: &str) -> Result<&'r Row> {
                 .hint("`shopfloor status` lists the worktrees; `shopfloor new NAME` makes one"))
         }
         several => {
-            let ids = several.iter().map(|row| printable(row.branch.as_ref().unwrap_or(&row.id)));
-            let message = format!("{} could be {}", printable(name), ids.collect::<Vec<_>>().join(" or "));
+            let words = several.iter().map(|row| {
+                let is_its = |word: &&String| matches!(named(rows, word)[..], [only] if std::ptr::eq(only, *row));
+                let word = row.branch.iter().chain([&row.id]).find(is_its);
+                printable(word.unwrap_or(&row.worktree))
+            });
+            let message = format!("{} could be {}", printable(name), words.collect::<Vec<_>>().join(" or "));
             Err(Failure::new(Exit::No, "ambiguous", message).hint("name one of them"))
         }
     }

@@ -198,6 +198,12 @@ fn go_finds_a_worktree_by_any_of_its_names() {
     app.spawn(&["subtree", "adam"]).exit(0).any_out().any_err();
     app.shopfloor(&["go", "adam"]).exit(1).err_has("adam could be main.adam or worker/adam");
     assert_eq!(app.shopfloor(&["go", "worker/adam"]).exit(0).stdout, adam);
+    // Each word names one alone, where a branch is called like an agent, too.
+    app.git(&["worktree", "add", "-q", "-b", "dup", "../other"]);
+    app.shopfloor(&["new", "dup"]).exit(0).any_out().any_err();
+    let other = app.path.with_file_name("other").display().to_string();
+    app.shopfloor(&["go", "dup"]).exit(1).err_has("main.dup").err_has(&other);
+    assert_eq!(app.shopfloor(&["go", &other]).exit(0).stdout, other + "\n");
     app.shopfloor(&["rm", "worker/adam"]).exit(0).any_err().out_has("removed adam");
     app.shopfloor(&["go", "worker/adam"]).exit(1).any_err();
     // A terminal obeys no name.
