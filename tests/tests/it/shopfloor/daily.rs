@@ -85,6 +85,22 @@ fn changes_are_the_branch_s_own_and_not_those_of_the_branch_on_which_it_lands() 
 }
 
 #[test]
+fn what_a_person_has_merged_as_another_commit_has_landed_for_land_and_rm_alike() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    let b = w.at(app.shopfloor(&["new", "b"]).exit(0).any_err().stdout.trim_end());
+    app.shopfloor(&["adopt", "b", "--agent", "scripted"]).exit(0).any_out().any_err();
+    b.commit("own", "b\n");
+    app.shopfloor(&["rm", "b"]).exit(1).any_out().err_has("the work of b has not landed");
+    app.git(&["merge", "-q", "--squash", "main.b"]);
+    app.git(&["commit", "-q", "-m", "squashed"]);
+    app.shopfloor(&["land", "b"]).exit(1).any_out().any_err();
+    app.shopfloor(&["rm", "b"]).exit(0).any_out().any_err();
+    assert!(!b.path.exists());
+}
+
+#[test]
 fn while_nobody_looks_at_commits_status_says_so() {
     let w = World::new();
     let floor = Floor::adopted(&w, &["adam"]);
