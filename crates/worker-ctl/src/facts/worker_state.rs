@@ -111,8 +111,8 @@ impl WorktreeFacts {
         let (branch, head) = repo.head(tree)?;
         let is_home = branch.as_ref() == Some(&worker.branch);
         let own = if is_home { head.clone() } else { repo.commit(tree, &format!("refs/heads/{}", worker.branch))? };
-        // Without it git takes all files for new. In the clone the next task makes it anew.
-        if own.is_none() && (is_home || worker.task != Task::Idle || worker.adopted.is_some()) {
+        // Without it git takes all files for new, and nobody can tell what the work is.
+        if own.is_none() && (is_home || worker.task != Task::Idle) {
             let why = format!("the branch {} of {} was deleted", worker.branch, worker.name);
             let sha = worker.work.commit_sha.as_deref();
             let failure = failure::WRONG_STATE.failure(why).hint(branch_hint(tree, &worker.branch, sha));
