@@ -280,19 +280,33 @@ fn changes(
 /// Whether a branch was, since it was made, at a commit where the one on which its work lands had not been before, so that it
 /// has not only followed that one. Where git keeps no log of them, it counts as having had work.
 fn has_had_work(git: &Git, worktree: &Path, (branch, target): (&str, &str), birth: &str) -> bool {
-    // Newest first, each commit with the time.
-    let past = |name: &str| -> Vec<(String, i64)> {
-        let show = ["reflog", "show", "--date=unix", "--format=%H %gd", name, "--"];
+    // Newest first, each commit with the time, and with what moved the branch.
+    let past = |name: &str| -> Vec<(String, i64, String)> {
+        let show = ["reflog", "show", "--date=unix", "--format=%H %gd %gs", name, "--"];
         let entry = |line: &str| {
-            let (commit, at) = line.split_once(' ')?;
-            Some((commit.to_owned(), at.rsplit_once("@{")?.1.trim_end_matches('}').parse().ok()?))
+            let (commit, rest) = line.split_once(' ')?;
+            let (at, how) = rest.split_once(' ').unwrap_or((rest, ""));
+            Some((commit.to_owned(), at.rsplit_once("@{")?.1.trim_end_matches('}').parse().ok()?, how.to_owned()))
         };
         let output = git.cmd(worktree).args(show).within(LOOK_LIMIT).capture();
         output.map(|output| output.text().lines().filter_map(entry).collect()).unwrap_or_default()
     };
-    let first_there: BTreeMap<String, i64> = past(target).into_iter().collect();
-    let mut since = past(branch).into_iter().take_while(|(commit, _)| commit != birth).peekable();
-    since.peek().is_none() || since.any(|(commit, at)| first_there.get(&commit).is_none_or(|first| *first >= at))
+    let first_there: BTreeMap<String, i64> = past(target).into_iter().map(|(commit, at, _)| (commit, at)).collect();
+    let mut since = past(branch).into_iter().take_while(|(commit, ..)| commit != birth).peekable();
+    since.peek().is_none()
+        || since.any(|(commit, at, how)| match first_there.get(&commit) {
+            // Both may have been there within one second.
+            Some(first) => *first > at || *first == at && !is_move(&how),
+            // The other one may have been moved past it.
+            None => !is_move(&how),
+        })
+}
+
+/// Whether an entry of a branch's log tells of a commit that was there before; of one that a rebase has made, earlier entries
+/// tell.
+fn is_move(how: &str) -> bool {
+    let (what, rest) = how.split_once(": ").unwrap_or((how, ""));
+    ["reset", "branch"].contains(&what) || what.ends_with("(finish)") || rest == "Fast-forward"
 }
 
 /// Counts the lines of a difference; none where git fails.

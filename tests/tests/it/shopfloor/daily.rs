@@ -82,6 +82,21 @@ fn changes_are_the_branch_s_own_and_not_those_of_the_branch_on_which_it_lands() 
     app.run_with("git", &["commit", "-qam", "later"], &later("2026-02-02T00:00:00Z")).exit(0);
     idle.run_with("git", &["merge", "-q", "--ff-only", "main"], &later("2026-03-03T00:00:00Z")).exit(0);
     assert!(!status().contains("merged"), "{}", status());
+    // Also within one second, whatever moved it, and to a commit that the other one was moved past.
+    for (name, line) in [
+        ("ff", "git merge -q --ff-only main"),
+        ("re", "git rebase -q main"),
+        ("back", "git reset -q --hard main && git reset -q --hard HEAD~1"),
+    ] {
+        let follows = w.at(app.shopfloor(&["new", name]).exit(0).any_err().stdout.trim_end());
+        app.git(&["switch", "-q", "-c", name]);
+        app.commit(name, "1\n");
+        app.commit(name, "2\n");
+        app.git(&["switch", "-q", "main"]);
+        app.git(&["merge", "-q", "--ff-only", name]);
+        follows.sh(line).exit(0).any_err();
+        assert!(!status().contains("merged"), "{}", status());
+    }
 }
 
 #[test]
