@@ -180,7 +180,7 @@ fn worker_row(record: &Value) -> Row {
     let says = |key: &str| text(record, key).filter(|_| need != Some(Need::Review));
     let unreachable = text(record, "unreachable_since_at").map(|since| format!("unreachable since {since}"));
     let said = says("activity_text").filter(|_| need == Some(Need::Asks)).or_else(|| says("fault"));
-    let said = said.or_else(|| note(record));
+    let said = said.or_else(|| notes(record).next());
     let told = Told {
         need,
         since: since.map(jiff::Timestamp::as_second),
@@ -213,9 +213,10 @@ fn worker_row(record: &Value) -> Row {
     }
 }
 
-/// What a person should know first about a worker. A command in it is worker-ctl's, and the front door has it, too.
-fn note(record: &Value) -> Option<String> {
-    Some(record["notes"][0].as_str()?.replace("`worker-ctl ", "`shopfloor "))
+/// What a person should know about a worker. A command in it is worker-ctl's, and the front door has it, too.
+fn notes(record: &Value) -> impl Iterator<Item = String> {
+    let notes = record["notes"].as_array().into_iter().flatten();
+    notes.filter_map(|note| Some(note.as_str()?.replace("`worker-ctl ", "`shopfloor ")))
 }
 
 /// Adds what is known about the files of the row's worktree.
@@ -405,11 +406,10 @@ fn files(row: &Row) -> String {
 /// What is wrong with agents, whose commits nobody looks at while no `up` runs, and what the counts of the table mean, each
 /// with the command that tells more; only those that the table shows.
 pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
-    // What has no word of its own in the table.
-    let noted = rows.iter().filter(|row| matches!(row.told.need, None | Some(Need::Fault)));
-    let noted = noted.filter_map(|row| Some(printable(&format!("{}: {}", row.name, note(&row.record)?))));
+    let noted = rows.iter().flat_map(|row| notes(&row.record).map(move |note| format!("{}: {note}", row.name)));
+    let noted = noted.map(|line| printable(&line));
     // On its own host another `up` looks. A note says why nobody sees them otherwise.
-    let is_unseen = |row: &&Row| row.record["host"].is_null() && note(&row.record).is_none();
+    let is_unseen = |row: &&Row| row.record["host"].is_null() && notes(&row.record).next().is_none();
     let unseen = rows.iter().filter(|row| row.task.as_deref() == Some("working")).filter(is_unseen);
     let unseen = unseen.filter(|row| !is_up && row.told.need.is_none() && row.ahead > Some(0));
     let how = "`shopfloor patrol` looks once, a running `worker-ctl up --detach` always";

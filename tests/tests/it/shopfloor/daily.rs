@@ -136,6 +136,11 @@ fn while_nobody_looks_at_commits_status_says_so() {
     floor.until("adam", "needs_review");
     let after = status();
     assert!(after.contains("you: review") && !after.contains("has commits"), "{after}");
+    // Whatever else there is to do.
+    adam.git(&["switch", "-q", "mine"]);
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    let both = status();
+    assert!(both.contains("you: review") && both.contains(why), "{both}");
 }
 
 #[test]
