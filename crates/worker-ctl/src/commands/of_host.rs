@@ -21,14 +21,15 @@ use crate::worker::{Task, Worker};
 /// Brings the work here, shows it and records that it was reviewed.
 pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exit> {
     let (host, name) = (&line.host, line.worker()?);
+    let no_pin = args.no_pin.then_some("--no-pin");
+    let how = if ctx.is_dry { Some("--dry-run") } else { no_pin };
     let looking = args.no_pin.then(|| ctx.looking());
     let ctx = looking.as_ref().unwrap_or(ctx);
     if !ctx.is_dry {
         host_work::sync(ctx, host)?;
     }
     // The host brings it up to date first, and knows then that it may be sent back.
-    let dry = ctx.is_dry.then_some("--dry-run");
-    let words: Vec<&str> = ["review", name, "--no-diff"].into_iter().chain(dry).collect();
+    let words: Vec<&str> = ["review", name, "--no-diff"].into_iter().chain(how).collect();
     let said = ssh_to(ctx, host).ask(&words, ssh::LONG)?;
     let sha = said["sha"].as_str().unwrap_or_default().to_owned();
     let row = host_work::row(ctx, host, name)?;

@@ -36,7 +36,7 @@ pub struct Args {
     /// Leave the diff out of the answer, for a hub that makes its own
     #[arg(long, hide = true)]
     pub no_diff: bool,
-    /// Record nothing, for a front door that shows it to nobody who reviews
+    /// Record no review, for a front door that shows it to nobody who reviews
     #[arg(long, hide = true)]
     pub no_pin: bool,
 }
@@ -50,10 +50,10 @@ pub enum Interface {
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
-    let looking = args.no_pin.then(|| ctx.looking());
-    let ctx = looking.as_ref().unwrap_or(ctx);
     commands::recover(ctx)?;
     look(ctx)?;
+    let looking = args.no_pin.then(|| ctx.looking());
+    let ctx = looking.as_ref().unwrap_or(ctx);
     let name = choose(ctx, args.worker.as_deref())?;
     let ctx = &ctx.of(&land_on_parent::retargeted(ctx, ctx.worker(&name)?)?)?;
     let reviewed = {

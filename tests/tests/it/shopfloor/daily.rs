@@ -144,6 +144,18 @@ fn while_nobody_looks_at_commits_status_says_so() {
 }
 
 #[test]
+fn a_review_that_nobody_sees_looks_whether_there_is_work() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    floor.up();
+    floor.ctl(&["start", "--worker", "adam", "--prompt", "Wait"]).succeeds();
+    tree(&floor, "adam").commit("f", "one\n");
+    floor.app.shopfloor(&["review", "adam"]).exit(0).out_has("+one").err_has("does not count as a review");
+    let adam = floor.status("adam");
+    assert_eq!((text(&adam, "/task"), adam["reviewed_sha"].is_null()), ("needs_review", true));
+}
+
+#[test]
 fn what_is_wrong_with_an_agent_stands_in_its_row() {
     let w = World::new();
     let floor = Floor::adopted(&w, &["adam"]);
