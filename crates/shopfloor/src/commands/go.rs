@@ -48,7 +48,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     };
     if !Path::new(&path).is_dir() {
         return Err(Failure::not_found(format!("{} is not there", printable(&path)))
-            .hint("`worktree-spawn doctor` tells what happened to it"));
+            .hint("`shopfloor doctor` tells what happened to it"));
     }
     if ui.is_json() {
         ui.json(&json!({ "worktree": path }));

@@ -6,7 +6,6 @@ use shopfloor_core::error::{Exit, Result};
 use crate::commands;
 use crate::context::Context;
 use crate::plan::machine::Input;
-use crate::plan::start::permit;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -28,7 +27,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::catch_up(ctx);
     let (worker, _lock) = commands::locked(ctx, name)?;
     let input = Input::Message { force: args.force };
-    if let Err(refused) = permit(&worker, &input, ctx.now()) {
+    if let Err(refused) = commands::permit(ctx, &worker, &input) {
         return commands::print_delivery(ctx, name, Err(refused));
     }
     commands::give(ctx, &worker, &input, format!("type {} bytes to {name}", text.len()), || Ok(text))

@@ -53,6 +53,7 @@ use crate::apply::recover::{FinishedAccepts, finish_all};
 use crate::context::{Context, WorkerLock};
 use crate::failure;
 use crate::hosts;
+use crate::plan;
 use crate::plan::machine::Input;
 use crate::store::State;
 use crate::tmux::Pane;
@@ -133,14 +134,21 @@ pub fn locked(ctx: &Context<'_>, name: &str) -> Result<(Worker, WorkerLock)> {
     Ok((ctx.worker(name)?, lock))
 }
 
-/// The pane of a worker's agent. Exit 1 when there is none.
+/// The pane of a worker's agent. Exit 1 when there is none, and 4 where its worktree is gone.
 pub fn pane(ctx: &Context<'_>, name: &str) -> Result<Pane> {
     let worker = ctx.worker(name)?;
     ctx.tmux()?.pane_of(&worker)?.ok_or_else(|| {
-        failure::WRONG_STATE
+        let refused = failure::WRONG_STATE
             .failure(format!("{name} has no session"))
-            .hint(format!("start its session: `worker-ctl up {name}`"))
+            .hint(format!("start its session: `worker-ctl up {name}`"));
+        worker.require_tree().err().unwrap_or(refused)
     })
+}
+
+/// Exit 1 or 4 when the state machine refuses an input to a worker. Where its worktree is gone, nothing else helps.
+pub fn permit(ctx: &Context<'_>, worker: &Worker, input: &Input) -> Result<()> {
+    let permitted = plan::start::permit(worker, input, ctx.now());
+    permitted.map_err(|refused| worker.require_tree().err().unwrap_or(refused))
 }
 
 /// Fetches the default branch, so that work that the source has meanwhile does not count as lost. If the fetch fails,

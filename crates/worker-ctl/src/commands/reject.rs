@@ -14,7 +14,6 @@ use crate::facts::request::Own;
 use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::prompt;
-use crate::plan::start::permit;
 use crate::requests::Requests;
 
 #[derive(Debug, ClapArgs)]
@@ -84,7 +83,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let patch = if sha.is_empty() { String::new() } else { ctx.repo.work_digest(&sha)? };
     let text = prompt::changes(&message);
     let input = Input::Reject { base: sha.clone(), patch, text, is_conflict: false, force: args.force };
-    if let Err(refused) = permit(&worker, &input, ctx.now()) {
+    if let Err(refused) = commands::permit(ctx, &worker, &input) {
         return commands::print_delivery(ctx, &name, Err(refused));
     }
     let would = match comments {

@@ -17,7 +17,7 @@ use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::queue::{is_free, require_agent};
-use crate::plan::start::{permit, start};
+use crate::plan::start::start;
 use crate::store::State;
 use crate::worker::{Task, Worker};
 
@@ -115,7 +115,7 @@ fn planned(ctx: &Context<'_>, worker: &Worker, prompt: &str, force: bool) -> Res
     let tentative =
         Input::Start { prompt: prompt.to_owned(), base: String::new(), is_shared: false, force, queued: None };
     // Refuse a worker in another state before reading its worktree.
-    permit(worker, &tentative, ctx.now())?;
+    commands::permit(ctx, worker, &tentative)?;
     if let Some(step) = setup_steps::running(ctx, worker)?.filter(|_| !force) {
         let what = format!("the set-up of {} still runs: `{}`", worker.name, printable(&step));
         let hint = format!("wait for it: `sweatfile-apply -C {} wait`, or use `--force`", shell_word(worker.tree()));
@@ -131,7 +131,7 @@ fn resume(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Exit> {
     commands::recover(ctx)?;
     let (worker, _lock) = commands::locked(ctx, name)?;
     let input = Input::Resume { is_continued: false, force: args.force };
-    permit(&worker, &input, ctx.now())?;
+    commands::permit(ctx, &worker, &input)?;
     commands::give(ctx, &worker, &input, format!("send {name} its task again"), || whole_task(ctx, &worker))
 }
 

@@ -242,7 +242,7 @@ fn go_finds_a_worktree_by_any_of_its_names() {
     app.shopfloor(&["go", "nobody"]).exit(1).err_has("no worktree called nobody").err_has("shopfloor new NAME");
     app.shopfloor(&["new", "lost"]).exit(0).any_out().any_err();
     std::fs::remove_dir_all(app.path.with_file_name("app.worktrees").join("lost")).unwrap();
-    app.shopfloor(&["go", "lost"]).exit(1).err_has("app.worktrees/lost is not there");
+    app.shopfloor(&["go", "lost"]).exit(1).err_has("app.worktrees/lost is not there").err_has("`shopfloor doctor`");
     app.spawn(&["subtree", "adam"]).exit(0).any_out().any_err();
     app.shopfloor(&["go", "adam"]).exit(1).err_has("adam could be main.adam or worker/adam");
     assert_eq!(app.shopfloor(&["go", "worker/adam"]).exit(0).stdout, adam);

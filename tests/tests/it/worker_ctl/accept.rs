@@ -62,6 +62,24 @@ fn a_worktree_that_is_gone_is_told_with_the_command_that_restores_it() {
 }
 
 #[test]
+fn who_is_down_where_the_worktree_is_gone_is_not_said_to_be_only_down() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["down", "adam"]).succeeds();
+    std::fs::rename(&tree(&floor, "adam").path, w.home("gone")).unwrap();
+    for args in [
+        &["message", "adam", "x"][..],
+        &["start", "adam", "--task", "x"],
+        &["attach", "adam"],
+        &["peek", "adam"],
+        &["answer", "adam"],
+    ] {
+        let refused = floor.ctl(args).exit(4).any_out();
+        refused.err_has(".worktrees/adam is missing").err_has("`worker-ctl doctor --repair`");
+    }
+}
+
+#[test]
 fn reject_sends_the_message_with_the_diff() {
     let w = World::new();
     let floor = Floor::new(&w);
