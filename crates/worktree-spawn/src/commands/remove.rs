@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, private_dir};
 use shopfloor_core::proc::processes::{self, Process};
-use shopfloor_core::text::both;
+use shopfloor_core::text::{both, shell_word};
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::agent_in_worktree::KnownAgent;
@@ -21,7 +21,7 @@ use crate::facts::{agents, repository};
 use crate::failure;
 use crate::identity::AgentKind;
 use crate::plan::removal::{AgentRemoval, RemovalRequest, in_order, plan, refuse_main, require_spawned};
-use crate::repository_view::Place;
+use crate::repository_view::{Place, is_same};
 use crate::settings::Settings;
 
 /// Remove agents' worktrees or seats, and their branches if everything on them is merged
@@ -143,7 +143,8 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
     let place = inspection.place;
     let targets = args.ids.iter().map(|id| agents::require(place, id)).collect::<Result<Vec<_>>>()?;
     targets.iter().try_for_each(refuse_main)?;
-    targets.iter().try_for_each(require_spawned)?;
+    let required = |known: &KnownAgent| require_spawned(known).map_err(|refused| replaced(known).unwrap_or(refused));
+    targets.iter().try_for_each(required)?;
     let all = agents::all(place)?;
     let is_named = |other: &KnownAgent| targets.iter().any(|target| target.agent.id == other.agent.id);
     let mut going = targets.clone();
@@ -181,6 +182,16 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
         removals.push(plan_one(inspection, args, known, &all)?);
     }
     Ok(removals)
+}
+
+/// The refusal of a directory in which another repository is now: it is that, and not a worktree of ours.
+fn replaced(known: &KnownAgent) -> Option<Failure> {
+    let (id, worktree) = (&known.agent.id, &known.worktree);
+    let there = private_dir(&worktree.path).filter(|there| !worktree.is_lost && !is_same(there, &worktree.git_dir))?;
+    let why = format!("another repository is in the place of {id}: {}", there.display());
+    let path = shell_word(&worktree.path);
+    let away = format!("it is not removed: move it away, then run the same command again: `mv {path} {path}.other`");
+    Some(failure::UNMANAGED.failure(why).hint(away))
 }
 
 fn plan_one(inspection: &Inspection<'_>, args: &Args, known: &KnownAgent, all: &[KnownAgent]) -> Result<AgentRemoval> {

@@ -436,3 +436,17 @@ fn what_is_written_after_a_forced_removal_has_kept_the_rest_is_not_deleted() {
     assert!(!child.path.exists());
     assert_eq!(app.git(&["show", &format!("{}:late", kept.trim())]), "late\n");
 }
+
+#[test]
+fn another_repository_in_the_place_of_a_worktree_is_named_and_stays() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["x"]);
+    std::fs::rename(&child.path, w.home("aside")).unwrap();
+    app.sh(&format!("git init -q -b main '{}'", child.path.display())).exit(0);
+    for words in [&["remove", "x"][..], &["remove", "x", "--force"]] {
+        let refused = app.spawn(words).exit(1);
+        refused.err_has("another repository is in the place of main.x").err_has(".other`");
+    }
+    assert!(child.has(".git/HEAD"));
+}
