@@ -40,7 +40,7 @@ pub struct Options {
 
 /// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
 /// it does not know on to worker-ctl.
-const FRONT_WORDS: [(&str, &str); 20] = [
+const FRONT_WORDS: [(&str, &str); 22] = [
     // The front door has no such options.
     ("worker-ctl doctor --rebuild", "worker-ctl doctor --rebuild"),
     ("or name the prefix: `worktree-spawn subtree NAME --base-name main`", "as with `git switch main`"),
