@@ -7,6 +7,7 @@ use clap::Args;
 use crate::error::{Exit, Result};
 use crate::git::{Git, Repo};
 use crate::git_hook;
+use crate::hook_manager;
 use crate::proc::is_executable;
 use crate::text::printable;
 use crate::ui::Ui;
@@ -69,7 +70,10 @@ pub fn check_hook<R>(git: &Git, repo: &Repo, tool: &str, repair: R) -> Finding<R
     };
     match look() {
         Err(failure) => Finding::bad("hooks", failure.to_string(), failure.hints.join("; "), None),
-        Ok((true, ..)) => Finding::bad("hooks", "not installed", format!("{tool} hook install"), Some(repair)),
+        Ok((true, ..)) => match hook_manager::activation(git, repo, POST_CHECKOUT, tool) {
+            Ok(Some(command)) => Finding::bad("hooks", "not installed", format!("run `{command}`"), None),
+            _ => Finding::bad("hooks", "not installed", format!("{tool} hook install"), Some(repair)),
+        },
         Ok((_, true, Some(other))) => Finding::good("hooks", format!("installed; {} runs too", other.display())),
         Ok((_, is_run, _)) => Finding::good("hooks", if is_run { "installed" } else { "not installed" }),
     }

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::fs;
 use crate::git::{Git, Repo};
 use crate::proc::{self, Cmd, is_executable};
+use crate::text::shell_word;
 
 /// What is to be done where another program owns the hooks. Nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,8 +245,19 @@ pub fn run_by(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<(
 pub(crate) fn manager_entry(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<Managed>> {
     let top = repo.worktree.as_ref().unwrap_or(&repo.main_checkout);
     if let Some(dir) = husky_dir(repo) {
-        let file = dir.join(hook).display().to_string();
-        return Ok(Some(Managed::Entry { manager: "husky", file, below: None, entry: call(hook, tool) }));
+        let file = dir.join(hook);
+        let has_call = is_call_in(&top.join(&file), hook, tool);
+        return Ok(Some(match has_call {
+            // husky 8 has git run the script itself.
+            true if !repo.hooks_dir.ends_with("_") => {
+                Managed::Unwired { manager: "husky", command: format!("chmod +x {}", shell_word(&file)) }
+            }
+            true => Managed::Unwired { manager: "husky", command: format!("npx husky {}", shell_word(&dir)) },
+            false => {
+                let file = file.display().to_string();
+                Managed::Entry { manager: "husky", file, below: None, entry: call(hook, tool) }
+            }
+        }));
     }
     for name in fs::list(&repo.hooks_dir)? {
         let path = repo.hooks_dir.join(&name);
@@ -262,6 +274,14 @@ pub(crate) fn manager_entry(git: &Git, repo: &Repo, hook: &str, tool: &str) -> R
         }
     }
     Ok(None)
+}
+
+/// The command by which the program that owns the hooks makes git run one, if its configuration has the call.
+pub fn activation(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<String>> {
+    Ok(match manager_entry(git, repo, hook, tool)? {
+        Some(Managed::Unwired { command, .. }) => Some(command),
+        _ => None,
+    })
 }
 
 /// The directory of husky's scripts, below the checkout. husky 9 has git run its own ones, in `_` below.

@@ -7,6 +7,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git_hook;
+use shopfloor_core::hook_manager;
 use shopfloor_core::ui::Ui;
 
 use super::install;
@@ -155,12 +156,13 @@ fn look_at_hooks(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let finding = |name: &'static str| -> Result<Finding<LedgerRepair>> {
         Ok(match git_hook::runs(&ledger.git, &ledger.repo, name, TOOL)? {
             Some((_, file)) => Finding::good(name, file.display().to_string()),
-            None => Finding::bad(
-                name,
-                "the hook is not installed",
-                "ledger-synth hook install",
-                Some(LedgerRepair::InstallHook(name)),
-            ),
+            None => {
+                let (fix, repair) = match hook_manager::activation(&ledger.git, &ledger.repo, name, TOOL)? {
+                    Some(command) => (format!("run `{command}`"), None),
+                    None => ("ledger-synth hook install".to_owned(), Some(LedgerRepair::InstallHook(name))),
+                };
+                Finding::bad(name, "the hook is not installed", fix, repair)
+            }
         })
     };
     git_hook::of(TOOL).map(finding).collect()

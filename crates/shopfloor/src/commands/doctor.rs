@@ -140,8 +140,9 @@ fn show_hooks(ui: &Ui, tool: &str, answer: &Answer, record: &Record) -> bool {
     let mut are_good = true;
     for found in answer.records.iter().filter(|record| record["check"] == HOOKS) {
         let detail = found["detail"].as_str().unwrap_or_default();
-        let fix = (record.has_hooks(tool) && detail == "not installed").then(|| format!("{tool} hook install"));
-        let fix = fix.or_else(|| found["fix"].as_str().map(str::to_owned));
+        let is_missed = record.has_hooks(tool) && detail == "not installed";
+        let fix = found["fix"].as_str().map(str::to_owned);
+        let fix = fix.or_else(|| is_missed.then(|| format!("{tool} hook install")));
         are_good &= show(ui, tool, HOOKS, fix.is_none(), detail.to_owned(), fix);
     }
     are_good

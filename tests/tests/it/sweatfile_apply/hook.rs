@@ -301,6 +301,19 @@ fn a_hook_that_another_manager_runs_counts_as_installed() {
     status(1);
     app.write(".husky/post-checkout", &format!("{call}\n"));
     status(0).out_has(".husky/post-checkout (by husky)");
+    // `git clean -fdX` takes husky's own scripts away.
+    let unwired = |command: &str| {
+        let out = app.apply(&["hook", "install"]).exit(0);
+        out.err_has(&format!("husky has the call, but git does not run its post-checkout yet; run `{command}`"));
+        assert_eq!(out.stdout, "");
+        app.apply(&["doctor"]).exit(1).out_has(&format!("hooks      not installed; run `{command}`"));
+        app.shopfloor(&["doctor"]).exit(1).out_has(&format!("hooks: not installed; run `{command}`"));
+    };
+    app.sh("rm -r .husky/_").exit(0);
+    unwired("npx husky .husky");
+    // husky 8 has none.
+    app.git(&["config", "core.hooksPath", ".husky"]);
+    unwired("chmod +x .husky/post-checkout");
 }
 
 /// The scripts that npm puts on the PATH start node before the tool.
