@@ -214,7 +214,10 @@ impl OverlayStore {
         let overlay = self.dir.with_file_name("");
         Err(failure::OTHER_REPOSITORY
             .failure(format!("the overlay {} belongs to {}", overlay.display(), other.display()))
-            .hint("name another overlay with `--overlay DIR`, or in the user's config.toml"))
+            .hint(
+                "name another one with `overlay = \"DIR\"` below `[overlay-sync]` in .shopfloor/config.toml, or with \
+                 `overlay-sync --overlay DIR`",
+            ))
     }
 
     /// The repository that it belongs to, if that is not there any more.

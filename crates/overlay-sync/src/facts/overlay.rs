@@ -131,7 +131,8 @@ impl Overlay {
     /// The failure of every command that finds the overlay missing.
     pub fn gone(&self, what: &str) -> Failure {
         let message = format!("the overlay {} {what}; nothing was touched", self.dir.display());
-        failure::OVERLAY_GONE.failure(message).hint("put its files back, or name another overlay with `--overlay DIR`")
+        let hint = "put its files back, or name another overlay with `overlay-sync --overlay DIR`";
+        failure::OVERLAY_GONE.failure(message).hint(hint)
     }
 
     /// The overlay's directory, opened; `None` when it does not exist.

@@ -3,6 +3,7 @@
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
+use shopfloor_core::proc::Status;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::facts::repository::Repository;
@@ -16,13 +17,21 @@ const WORKER_VARIABLES: [&str; 3] = ["WORKER_CTL_ROOT", "WORKER_CTL_WORKER", "WO
 /// Carries out a step, where these files are there already. Returns `false` if one of its commands failed; those after it
 /// are not run.
 ///
-/// The record is written before the first command, so that a killed set-up can be taken back.
+/// The record is written before the first command, so that a killed set-up can be taken back. If that one has changed
+/// nothing, there is nothing to take back.
 pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step, present: &[String]) -> Result<bool> {
-    let mut record = Record::load(&repository.repo.common_dir)?;
+    let common_dir = &repository.repo.common_dir;
+    let before = Record::load(common_dir)?;
+    let mut record = before.clone();
     record.add(step, present);
-    record.save(&repository.repo.common_dir)?;
-    for words in &step.commands {
-        if !run(ui, env, step.name, words, false)? {
+    record.save(common_dir)?;
+    for (n, words) in step.commands.iter().enumerate() {
+        let ended = run(ui, env, step.name, words, false)?;
+        // What a tool refuses with 2, or leaves to a person with 3, it has not begun.
+        if n == 0 && matches!(ended.code(), 2 | 3) {
+            before.save(common_dir)?;
+        }
+        if !ended.success() {
             return Ok(false);
         }
     }
@@ -38,8 +47,8 @@ pub fn show_dry(ui: &Ui, step: &str, words: &CommandWords) {
 }
 
 /// Prints a command, runs it, and passes on what it prints: as our own answer if it is one and we answer in lines, else
-/// beside it. Returns whether it succeeded.
-pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords, is_answer: bool) -> Result<bool> {
+/// beside it. Returns how it ended.
+pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords, is_answer: bool) -> Result<Status> {
     if !ui.is_json() {
         ui.done(printable(&words.line()));
     }
@@ -59,5 +68,5 @@ pub fn run(ui: &Ui, env: &Env, step: &str, words: &CommandWords, is_answer: bool
     if !output.status.success() {
         ui.warn(format!("`{}` ended with {}", printable(&words.line()), output.status));
     }
-    Ok(output.status.success())
+    Ok(output.status)
 }

@@ -35,8 +35,8 @@ pub fn undo(
         let is_answer = words.0.iter().any(|word| word == "--undo");
         // One tool that is missing does not stop the others.
         match run(ui, env, step, &words, is_answer) {
-            Ok(true) => {}
-            Ok(false) => stays.push(format!("`{}` failed", printable(&words.line()))),
+            Ok(ended) if ended.success() => {}
+            Ok(_) => stays.push(format!("`{}` failed", printable(&words.line()))),
             Err(failure) => stays.push(failure.to_string()),
         }
     }

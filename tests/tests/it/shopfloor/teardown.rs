@@ -41,6 +41,23 @@ fn hooks_are_taken_back_where_they_were_installed() {
     assert_eq!(told(&app), before);
 }
 
+/// The overlay is called after the directory. A step that made nothing is nothing to take back.
+#[test]
+fn a_repository_that_is_called_like_another_one_is_taken_back_too() {
+    let w = World::new();
+    let (first, second) = (w.repo("one/same"), w.repo("two/same"));
+    for app in [&first, &second] {
+        app.commit(".gitignore", ".env\n");
+        app.write(".env", "A=1\n");
+    }
+    let before = told(&second);
+    first.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    let out = second.shopfloor(&["setup", "--yes"]).exit(1).any_out();
+    out.err_has("not set up: overlay").err_has("`overlay-sync --overlay DIR`");
+    second.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+    assert_eq!(told(&second), before);
+}
+
 /// A worktree that has a file of its own keeps it.
 #[test]
 fn a_worktree_with_files_of_its_own_is_left_out_and_named() {
