@@ -27,7 +27,7 @@ use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::facts::repository::{self, Repository};
-use crate::facts::run_tool::command;
+use crate::facts::run_tool::{Answer, answer_of, command};
 use crate::plan::rows::Row;
 use crate::setup_log::Record;
 
@@ -39,6 +39,33 @@ pub fn pass_on(ui: &Ui, env: &Env, common: &Common, tool: &str, words: Vec<Strin
     ui.detail(format!("{tool} {words_shown}"));
     let all = words_for(common, tool, words);
     command(&env, &all)?.var(FRONT, "1").foreground().map(exit_of)
+}
+
+/// Runs a tool, shows what it says to a person, and returns its answer.
+pub fn quietly(ui: &Ui, env: &Env, words: &[String]) -> Result<Answer> {
+    let mut words = words.to_vec();
+    if ui.is_quiet() && !words.iter().any(|word| word == "-q") {
+        words.insert(1, "-q".to_owned());
+    }
+    let answer = answer_of(command(env, &words)?.var(FRONT, "1"))?;
+    ui.pass_through(None, answer.said.as_bytes());
+    Ok(answer)
+}
+
+/// Runs a command of worker-ctl that is no part of the answer, unless it fails or keeps work.
+pub fn on_the_way(ui: &Ui, env: &Env, common: &Common, words: &[&str], worker: &str) -> Result<Exit> {
+    let quiet = Common { quiet: true, ..common.clone() };
+    let words = words.iter().chain(&["--", worker]).map(|word| (*word).to_owned()).collect();
+    if !common.json {
+        return pass_on(ui, env, &quiet, "worker-ctl", words);
+    }
+    let done = quietly(ui, &repository::home(env)?, &words_for(&quiet, "worker-ctl", words))?;
+    // Where work is kept is said in any case.
+    let keeps = done.records.iter().any(|record| record["kept"].as_array().is_some_and(|kept| !kept.is_empty()));
+    if keeps || !done.status.success() {
+        ui.answer(done.text.as_bytes());
+    }
+    Ok(exit_of(done.status))
 }
 
 /// Our exit where a tool's is the answer.

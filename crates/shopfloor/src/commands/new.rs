@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use shopfloor_core::agents;
 use shopfloor_core::args::Common;
-use shopfloor_core::env::{Env, FRONT};
+use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::forge::Named;
 use shopfloor_core::fs;
@@ -18,9 +18,9 @@ use shopfloor_core::ui::Ui;
 pub use crate::commands::new_args::Args;
 use crate::commands::new_from_forge::prepare;
 use crate::commands::worker_commands::here;
-use crate::commands::{exit_of, is_main_name, pass_on, words_for};
+use crate::commands::{exit_of, is_main_name, pass_on, quietly, words_for};
 use crate::facts::repository::{self, Repository};
-use crate::facts::run_tool::{Answer, answer_of, ask, command, set_by_person, usual_agent};
+use crate::facts::run_tool::{ask, set_by_person, usual_agent};
 use crate::plan::rows::named;
 
 /// The launcher for the terminal we are in; none if a person has configured one. Exit 2 if there is none.
@@ -209,9 +209,12 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
         // What a host has, the host knows.
         if let Some(lacks) = if args.host.is_some() { None } else { missing_program(env, args)? } {
             ui.warn(format!("no agent was started: {lacks} is not on the PATH; once it is, the same command goes on"));
-        } else if let Some(failed) = give(ui, env, &worker, task)? {
+        } else if let Some((exit, error)) = give(ui, env, &worker, task)? {
             ui.note("the same command goes on");
-            return Ok(failed);
+            if ui.is_json() {
+                ui.json_of_both(&there()?.unwrap_or(worker), &json!({ "error": error }));
+            }
+            return Ok(exit);
         }
     }
     let path = worker["worktree"].as_str().unwrap_or_default();
@@ -283,16 +286,36 @@ fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (Optio
         ui.warn(format!(
             "no agent was started for {name}: {lacks} is not on the PATH; once it is, the same command goes on"
         ));
-    } else if let Some(failed) = start(ui, env, args, (task, &path))? {
+    } else if let Some((exit, error)) = start(ui, env, args, (task, &path))? {
         ui.note(format!("the worktree is {}; the same command goes on", path.display()));
-        return Ok(failed);
+        if ui.is_json() {
+            ui.json_of_both(&made.records.first(), &json!({ "error": error }));
+        }
+        return Ok(exit);
     }
     ui.answer(made.text.as_bytes());
     Ok(Exit::Done)
 }
 
-/// Makes a worker of the worktree, starts it and gives it its task. Returns the exit of the step that failed.
-fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (Option<&str>, &Path)) -> Result<Option<Exit>> {
+/// How a step of another tool failed: its exit, and its error for an answer in JSON.
+type FailedStep = (Exit, Value);
+
+/// Runs a step of another tool. Returns how it failed, if it did.
+fn take_step(ui: &Ui, env: &Env, mut words: Vec<String>) -> Result<Option<FailedStep>> {
+    if ui.is_json() {
+        words.insert(1, "--json".to_owned());
+    }
+    let done = quietly(ui, env, &words)?;
+    if done.status.success() {
+        return Ok(None);
+    }
+    let error = done.records.iter().find_map(|record| record.get("error").filter(|error| error.is_object()));
+    let ended = || Failure::failed(format!("`{}` ended with {}", words.join(" "), done.status)).to_json();
+    Ok(Some((exit_of(done.status), error.cloned().unwrap_or_else(ended))))
+}
+
+/// Makes a worker of the worktree, starts it and gives it its task. Returns how a step failed.
+fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (Option<&str>, &Path)) -> Result<Option<FailedStep>> {
     let there = &env.at(path)?;
     let mut add = ["worker-ctl", "add", "--worktree", "."].map(str::to_owned).to_vec();
     add.extend(agent(env, args)?.map(|agent| format!("--agent={agent}")));
@@ -304,11 +327,10 @@ fn start(ui: &Ui, env: &Env, args: &Args, (task, path): (Option<&str>, &Path)) -
     if let Some(worker) = worker_at(there, path)?.filter(|worker| is_other(args, worker)) {
         forget(ui, there, &worker)?;
     }
-    if worker_at(there, path)?.is_none() {
-        let added = quietly(ui, there, &add)?;
-        if added.status.code() != 0 {
-            return Ok(Some(exit_of(added.status)));
-        }
+    if worker_at(there, path)?.is_none()
+        && let Some(failed) = take_step(ui, there, add)?
+    {
+        return Ok(Some(failed));
     }
     let Some(worker) = worker_at(there, path)? else { return Err(Failure::failed("the worktree has no agent")) };
     task.map_or(Ok(None), |task| give(ui, there, &worker, task))
@@ -339,8 +361,8 @@ fn runner(args: &Args) -> Option<String> {
     args.sandbox.then(|| "--runner=sandbox".to_owned())
 }
 
-/// Starts a worker's program and gives it the task, as far as that is not done. Returns the exit of the step that failed.
-fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<Exit>> {
+/// Starts a worker's program and gives it the task, as far as that is not done. Returns how a step failed.
+fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<FailedStep>> {
     let name = worker["id"].as_str().unwrap_or_default();
     let mut steps = Vec::new();
     if worker["alive"] != "up" {
@@ -358,9 +380,8 @@ fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<Exit>> 
         steps.push(["worker-ctl", "start", name, &format!("--task={task}")].map(str::to_owned).to_vec());
     }
     for step in steps {
-        let done = quietly(ui, env, &step)?;
-        if done.status.code() != 0 {
-            return Ok(Some(exit_of(done.status)));
+        if let Some(failed) = take_step(ui, env, step)? {
+            return Ok(Some(failed));
         }
     }
     Ok(None)
@@ -391,15 +412,4 @@ fn missing_program(env: &Env, args: &Args) -> Result<Option<String>> {
         .chain(program)
         .find(|program| proc::find(env, program).is_none())
         .map(str::to_owned))
-}
-
-/// Runs a tool, shows what it says to a person, and returns its answer.
-pub fn quietly(ui: &Ui, env: &Env, words: &[String]) -> Result<Answer> {
-    let mut words = words.to_vec();
-    if ui.is_quiet() && !words.iter().any(|word| word == "-q") {
-        words.insert(1, "-q".to_owned());
-    }
-    let answer = answer_of(command(env, &words)?.var(FRONT, "1"))?;
-    ui.pass_through(None, answer.said.as_bytes());
-    Ok(answer)
 }

@@ -12,10 +12,9 @@ use shopfloor_core::proc::processes;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::new::quietly;
 use crate::commands::shell_init::FUNCTION;
 use crate::commands::worker_commands::{here, require, worker};
-use crate::commands::{exit_of, pass_on, show_would, word_of, words_for};
+use crate::commands::{exit_of, on_the_way, pass_on, quietly, show_would, word_of, words_for};
 use crate::facts::overview;
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::ask;
@@ -188,22 +187,6 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         repository::worktree_base(&main).map(|base| fs::remove_empty_dir(&base));
     }
     Ok(removed)
-}
-
-/// Runs a command of worker-ctl that is no part of the answer, unless it fails or keeps work.
-fn on_the_way(ui: &Ui, env: &Env, common: &Common, words: &[&str], worker: &str) -> Result<Exit> {
-    let quiet = Common { quiet: true, ..common.clone() };
-    let words = words.iter().chain(&["--", worker]).map(|word| (*word).to_owned()).collect();
-    if !common.json {
-        return pass_on(ui, env, &quiet, "worker-ctl", words);
-    }
-    let done = quietly(ui, &repository::home(env)?, &words_for(&quiet, "worker-ctl", words))?;
-    // Where work is kept is said in any case.
-    let keeps = done.records.iter().any(|record| record["kept"].as_array().is_some_and(|kept| !kept.is_empty()));
-    if keeps || !done.status.success() {
-        ui.answer(done.text.as_bytes());
-    }
-    Ok(exit_of(done.status))
 }
 
 /// Asks worktree-spawn whether it would refuse to remove a worker's worktree, forced or not, and says why.

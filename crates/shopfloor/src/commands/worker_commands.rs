@@ -10,7 +10,7 @@ use shopfloor_core::path::real;
 use shopfloor_core::text::{nearest, printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::{pass_on, show_would, word_of};
+use crate::commands::{on_the_way, pass_on, show_would, word_of};
 use crate::facts::run_tool::{ask, usual_agent};
 use crate::facts::{overview, repository};
 use crate::plan::rows::{Row, named, rows};
@@ -333,10 +333,8 @@ pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Ex
             let is_yes = words.iter().any(|word| word == "--yes");
             let can_start = is_free && (row.worker.is_some() || is_yes || verb.adopts.is_for(row, name));
             if can_start && row.alive != "up" && !common.dry_run {
-                let up = Verb { command: "up", ..verb };
-                let quiet = Common { quiet: true, json: false, ..common.clone() };
-                let agreed = is_yes.then(|| "--yes".to_owned());
-                let started = run(ui, env, &quiet, up, &[name.clone()].into_iter().chain(agreed).collect::<Vec<_>>())?;
+                let worker = worker(ui, env, row, is_yes || verb.adopts.is_for(row, name))?;
+                let started = on_the_way(ui, env, common, &["up"], &worker)?;
                 if started.code() != 0 {
                     return Ok(started);
                 }

@@ -432,6 +432,15 @@ fn another_program_takes_the_place_of_one_that_did_not_start() {
     write(&w.home(".config/shopfloor/config.toml"), &(table("broken", "/nowhere") + &table("mine", &agent)));
     let new = |agent: &str| floor.app.shopfloor(&["new", "z", "Wait for it", "--agent", agent]);
     new("broken").exit(4).any_out().err_has("the same command goes on");
+    // As JSON, what was made has the error, and where nothing was made, that is the answer.
+    let json = |words: &[&str]| floor.app.shopfloor(&[words, &["--json"]].concat()).exit(4).any_err().json();
+    let made = json(&["new", "z", "Wait for it", "--agent", "broken"]);
+    let cloned = json(&["new", "c", "Wait for it", "--agent", "broken", "--clone"]);
+    let refused = json(&["start", "z", "Wait for it"]);
+    for told in [&made, &cloned, &refused] {
+        assert!(text(told, "/error/message").contains("/nowhere"), "{told}");
+    }
+    assert!(text(&made, "/worktree").ends_with("/z") && text(&cloned, "/worktree").ends_with("/c"), "{cloned}");
     new("mine").exit(0).any_out().any_err();
     assert_eq!(floor.status("z")["agent"], "mine");
     new("broken").exit(1).any_out().err_has("an agent of mine").err_has("`shopfloor nuke z` forgets it");
