@@ -126,8 +126,8 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let read = if args.force { overview::places } else { overview::counted_places };
     let rows = rows(&read(&env.at(&main)?)?);
     // All are looked at before the first is removed.
-    let chosen = args.names.iter().map(|name| require(&rows, name)).collect::<Result<Vec<_>>>()?;
-    look_at(ui, env, &main, args, &chosen)?;
+    let in_vain = |failure: Failure| if args.names.len() == 1 { failure } else { failure.hint(NOTHING) };
+    let chosen = look_at(ui, env, &main, args, &rows).map_err(in_vain)?;
     require_reaping(ui, env, if args.reap && !common.dry_run { &chosen } else { &[] }, args.yes)?;
     let there = if env.var(FUNCTION).is_some() { &env.at(&main)? } else { env };
     // Whatever refuses has to before a worker is given up.
@@ -203,15 +203,22 @@ fn would_refuse(ui: &Ui, env: &Env, common: &Common, args: &Args, chosen: &[&Row
             // That it was a dry run is no part of the answer.
             let errors = would.records.iter().filter_map(|record| record.get("error"));
             errors.for_each(|error| ui.json(&json!({ "error": error })));
+            if chosen.len() > 1 {
+                ui.note(NOTHING);
+            }
             return Ok(Some(exit_of(would.status)));
         }
     }
     Ok(None)
 }
 
-/// Refuses what would be lost, a worktree that a person made (with an agent's its branch goes, too, and that one is theirs),
-/// and one that a shell would be left in.
-fn look_at(ui: &Ui, env: &Env, main: &Path, args: &Args, chosen: &[&Row]) -> Result<()> {
+/// What is said of several if one cannot go.
+const NOTHING: &str = "nothing was removed";
+
+/// The rows of the names. Refuses what would be lost, a worktree that a person made (with an agent's its branch goes, too,
+/// and that one is theirs), and one that a shell would be left in.
+fn look_at<'r>(ui: &Ui, env: &Env, main: &Path, args: &Args, rows: &'r [Row]) -> Result<Vec<&'r Row>> {
+    let chosen = args.names.iter().map(|name| require(rows, name)).collect::<Result<Vec<_>>>()?;
     chosen.iter().try_for_each(|row| refuse(row, args.force))?;
     chosen.iter().filter(|_| !args.force).try_for_each(|row| refuse_unlanded(&env.at(main)?, row))?;
     if let Some(plain) = chosen.iter().find(|row| row.kind == "root" && row.worker.is_none()) {
@@ -224,10 +231,10 @@ fn look_at(ui: &Ui, env: &Env, main: &Path, args: &Args, chosen: &[&Row]) -> Res
     }
     // The shell function leaves a directory that is gone; without it, a shell would be left in one.
     let is_left = |row: &&&Row| row.kind != "worker" && !row.is_main && env.cwd.starts_with(&row.worktree);
-    match chosen.iter().find(|row| env.var(FUNCTION).is_none() && is_left(row)) {
-        Some(row) => Err(runs_in(row, main)),
-        None => Ok(()),
+    if let Some(row) = chosen.iter().find(|row| env.var(FUNCTION).is_none() && is_left(row)) {
+        return Err(runs_in(row, main));
     }
+    Ok(chosen)
 }
 
 fn runs_in(row: &Row, main: &Path) -> Failure {
