@@ -122,6 +122,10 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
                 trash::keep_commit(ctx, &worker.name, &tip)?;
             }
             ctx.repo.update_ref(&["-d", &branch, &tip])?;
+            // A worker's clone has no branches of a person's.
+            if ctx.repo.is_own {
+                ctx.ui.note(format!("deleted the branch {}, all of which is merged or kept", worker.branch));
+            }
         }
         remove_record(ctx, worker)?;
         Ok(aside)
