@@ -11,6 +11,7 @@ use shopfloor_core::ui::{Ui, printable};
 use super::setup::{run, show_dry};
 use crate::facts::remains;
 use crate::facts::repository::Repository;
+use crate::facts::run_tool::program;
 use crate::plan::teardown::commands;
 use crate::setup_log::Record;
 use crate::step::{CommandWords, LEDGER, OVERLAY};
@@ -40,7 +41,8 @@ pub fn undo(
             Err(failure) => stays.push(failure.to_string()),
         }
     }
-    if step == LEDGER && !ui.is_dry() {
+    // Without its tool they are as that has set them.
+    if step == LEDGER && !ui.is_dry() && program(env, "ledger-synth").is_ok() {
         stays.extend(changed_settings(repository)?);
     }
     if let Some(dir) = doomed.filter(|_| step == OVERLAY) {

@@ -112,6 +112,17 @@ fn a_second_teardown_names_only_what_a_person_edited() {
     assert_eq!(app.read(".claude/skills/shopfloor/SKILL.md"), "mine\n");
 }
 
+#[test]
+fn what_a_missing_tool_leaves_is_not_called_changed() {
+    let w = World::new();
+    let app = app(&w);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
+    let out = app.shopfloor(&["teardown"]).exit(1).any_out();
+    out.err_has("ledger stays: ledger-synth is not on the PATH");
+    assert!(!out.stderr.contains("was changed"), "{out}");
+}
+
 /// `setup` did not make it, so it is not its to take back.
 #[test]
 fn a_teardown_names_the_root_of_the_agents() {
