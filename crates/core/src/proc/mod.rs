@@ -451,12 +451,12 @@ impl Cmd {
         expression: &duct::Expression,
         wait: impl FnOnce(&duct::Handle) -> io::Result<Output>,
     ) -> Result<Output> {
-        check_interrupt()?;
         watch_signals();
         let cannot = |e| self.cannot(e);
         let handle = {
             // Held during the spawn, so that a signal in between finds the new group.
             let mut groups = groups();
+            check_interrupt()?;
             let handle = expression.start().map_err(cannot)?;
             groups.extend(handle.pids());
             handle

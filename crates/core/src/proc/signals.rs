@@ -91,18 +91,21 @@ pub(super) fn watch_signals() {
                     }
                     continue;
                 }
+                // Before we look: nothing but what tidies up starts after this.
+                let again = CAUGHT.swap(signal, Ordering::SeqCst) != 0;
                 let running = groups().clone();
                 if running.is_empty() && DEFERRED.load(Ordering::SeqCst) == 0 {
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
-                let again = CAUGHT.swap(signal, Ordering::SeqCst) != 0;
                 end_groups(
                     &running,
                     if again { Signal::KILL } else { Signal::from_named_raw(signal).unwrap_or(Signal::TERM) },
                 );
                 thread::spawn(move || {
                     thread::sleep(GRACE);
-                    let still = groups().clone();
+                    // What was begun to tidy up is not cut off.
+                    let now = groups().clone();
+                    let still: Vec<u32> = running.into_iter().filter(|pid| now.contains(pid)).collect();
                     end_groups(&still, Signal::KILL);
                 });
             }

@@ -16,7 +16,7 @@ use shopfloor_core::text::shell_word;
 
 use super::agent_config_files;
 use super::lock_and_excludes::{SpawnContext, add_excludes, lock, state_lines};
-use super::undo::{self, LostWorktrees, with_leftovers};
+use super::undo::{self, LostWorktrees, UndoneSpawn, with_leftovers};
 use crate::agent_in_worktree::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::excludes;
 use crate::facts::agent_environment::inherited;
@@ -158,9 +158,13 @@ pub fn finish(
             Ok(made)
         }
         Err(failure) => {
+            let worktree = &made.known.worktree;
             let undone = proc::tidy_up(|| {
-                if journal.entry.ran_hook {
-                    take_back_set_up(context, &made.known.worktree);
+                if journal.entry.ran_hook
+                    && let Err(why) = take_back_set_up(context, worktree)
+                {
+                    journal.close()?;
+                    return Ok(UndoneSpawn::StillSetUp(worktree.path.clone(), why.to_string()));
                 }
                 let _lock = lock(context.place)?;
                 undo::undo(context.place, context.git, journal, LostWorktrees::Undo)
@@ -171,13 +175,17 @@ pub fn finish(
 }
 
 /// Lets sweatfile-apply tear down what its set-up began, and take back what it placed and nobody has changed: that is no
-/// more than a spawn makes. The caller must not hold the repository's lock, because other processes wait for that.
-fn take_back_set_up(context: &SpawnContext<'_>, worktree: &Worktree) {
+/// more than a spawn makes. While this fails, the worktree must stay, because what tears it down may still run in it. The
+/// caller must not hold the repository's lock, because other processes wait for that.
+fn take_back_set_up(context: &SpawnContext<'_>, worktree: &Worktree) -> Result<()> {
     let is_set_up = worktree.git_dir.join("shopfloor/sweatfile-apply").is_dir();
-    let Some(program) = proc::find(context.env, "sweatfile-apply").filter(|_| is_set_up) else { return };
+    let Some(program) = proc::find(context.env, "sweatfile-apply").filter(|_| is_set_up) else { return Ok(()) };
     let remove = Cmd::new(&program, context.env).args(["-q", "-C"]).arg(&worktree.path).arg("remove");
-    if let Ok(ended) = remove.within(TEARDOWN_DEADLINE).capture() {
-        context.ui.pass_through(context.spinner, &ended.stderr);
+    let ended = remove.within(TEARDOWN_DEADLINE).capture()?;
+    context.ui.pass_through(context.spinner, &ended.stderr);
+    match ended.status.success() {
+        true => Ok(()),
+        false => Err(Failure::failed(format!("`sweatfile-apply remove` ended with {}", ended.status))),
     }
 }
 

@@ -33,6 +33,8 @@ pub enum UndoneSpawn {
     Undone(String),
     /// It counts as made, because there is more than a spawn makes.
     Kept(PathBuf),
+    /// It counts as made, because its set-up could not be taken back, and why.
+    StillSetUp(PathBuf, String),
     /// Its worktree is not where it was, so the journal stays.
     Astray(PathBuf),
 }
@@ -45,6 +47,11 @@ impl UndoneSpawn {
             UndoneSpawn::Kept(path) => format!(
                 "kept {}, because there is more than a spawn makes; `worktree-spawn remove {id}` removes it, or says what \
                  would be lost",
+                path.display()
+            ),
+            UndoneSpawn::StillSetUp(path, why) => format!(
+                "kept {}, because its set-up could not be taken back: {why}; `worktree-spawn remove {id}` tries again and \
+                 removes it",
                 path.display()
             ),
             UndoneSpawn::Astray(path) => format!("{} is not there; run `worktree-spawn repair`", path.display()),

@@ -219,20 +219,36 @@ fn a_spawn_interrupted_in_a_hook_is_undone_and_later_work_is_kept() {
 fn a_spawn_interrupted_in_its_set_up_takes_that_back() {
     let w = World::new();
     let app = app(&w);
-    app.approved(
-        "setup = [\"echo > ~/begun; exec sleep 600\"]\nteardown = [\"touch ~/torn-down\"]\n[env]\nA = \"1\"\n\
+    // It takes longer than what runs when the signal comes is given to end.
+    let teardown = "if test -e ~/slow; then sleep 6; fi; test ! -e ~/fails && touch ~/torn-down";
+    app.approved(&format!(
+        "setup = [\"echo > ~/begun; exec sleep 600\"]\nteardown = [\"{teardown}\"]\n[env]\nA = \"1\"\n\
          [files.placed]\ncontent = \"x\"\n",
-    );
+    ));
     app.apply(&["hook", "install"]).succeeds();
-    let child = start_in_group(&app, &["subtree", "x"]);
-    wait_for(|| w.home("begun").exists());
-    app.sh(&format!("kill -INT {}", child.id())).exit(0);
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(130), "{said}");
+    let interrupted = |mark: &str| {
+        write(&w.home(mark), "");
+        let child = start_in_group(&app, &["subtree", "x"]);
+        wait_for(|| w.home("begun").exists());
+        app.sh(&format!("kill -INT {}", child.id())).exit(0);
+        let output = child.wait_with_output().unwrap();
+        app.sh(&format!("rm ~/begun ~/{mark}")).exit(0);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        said
+    };
+    let said = interrupted("slow");
     assert!(said.contains("nothing of the subtree was kept"), "{said}");
     assert_nothing_left(&app, "x", "INT in its set-up");
     assert!(w.home("torn-down").exists(), "{said}");
+    app.sh("rm ~/torn-down").exit(0);
+    // What could not be torn down keeps its worktree.
+    let said = interrupted("fails");
+    assert!(said.contains("its set-up could not be taken back") && !said.contains("nothing of the subtree"), "{said}");
+    assert!(app.has(".shopfloor/worktrees/x") && journals(&app) == 0, "{said}");
+    app.spawn(&["-q", "remove", "x"]).exit(0).any_out().any_err();
+    assert!(w.home("torn-down").exists());
+    assert_nothing_left(&app, "x", "a removal");
 }
 
 #[test]
