@@ -14,6 +14,7 @@ use super::gc::name_teardowns;
 use crate::apply::undo::{self, LostWorktrees};
 use crate::apply::{lock_and_excludes, recover, repair};
 use crate::facts::moved::{MovedWorktree, listed_as_gone, moved};
+use crate::facts::removal::spare_tip;
 use crate::facts::{agents, repository};
 use crate::identity::{Agent, AgentKind};
 use crate::journal::{self, RemovalJournal, SpawnJournal};
@@ -39,7 +40,7 @@ pub enum RepairSubject {
 }
 
 /// What is wrong with a worktree that was not found, and how to mend it.
-fn lost_and_fix(worktree: &Worktree) -> (String, String) {
+fn lost_and_fix(place: &Place, git: &Git, worktree: &Worktree) -> (String, String) {
     let path = worktree.path.display();
     if worktree.is_cut_off() {
         // No command of yours has made it, so an agent may have written the record, about any directory.
@@ -48,8 +49,15 @@ fn lost_and_fix(worktree: &Worktree) -> (String, String) {
         return (format!("{path} has no `.git` file"), fix.to_owned());
     }
     if let Some(other) = private_dir(&worktree.path) {
-        let record = shell_word(&worktree.git_dir);
-        let fix = format!("if the one that was there is gone for good, remove git's record of it: `rm -r {record}`");
+        // Without its record a worktree that was moved is no worktree any more, and what only the record has is lost.
+        let rest = match spare_tip(place, git, worktree) {
+            Ok(Some(_)) => {
+                let record = shell_word(&worktree.git_dir);
+                format!("if it is gone for good, remove git's record of it: `rm -r {record}`")
+            }
+            _ => "git's record of it may have work that is nowhere else".to_owned(),
+        };
+        let fix = format!("if the one that was there was moved, run `git worktree repair` where it is now; {rest}");
         return (format!("{path} is another worktree by now, that of {}", other.display()), fix);
     }
     let command = match Agent::load(&layout::identity_file(&worktree.git_dir)) {
@@ -149,7 +157,7 @@ pub fn lost(place: &Place, git: &Git, moved: &[MovedWorktree]) -> Result<Vec<(St
     let is_found = |worktree: &Worktree| moved.iter().any(|moved| moved.worktree.git_dir == worktree.git_dir);
     let all = repository::worktrees(place)?;
     let wrong = all.iter().filter(|worktree| !is_found(worktree)).filter_map(|worktree| match worktree.is_lost {
-        true => Some(lost_and_fix(worktree)),
+        true => Some(lost_and_fix(place, git, worktree)),
         // An agent, or another repository, has put something in the place of its `.git`.
         false => worktree.git(git, place).err().map(|failure| (failure.message, failure.hints.join("; "))),
     });

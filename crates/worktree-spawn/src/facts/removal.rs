@@ -141,18 +141,23 @@ fn find_deleted(
     all: &[KnownAgent],
     found: &mut Condition,
 ) -> Result<()> {
-    let (Inspection { place, settings, .. }, worktree) = (*inspection, &known.worktree);
+    let (Inspection { place, git, settings, .. }, worktree) = (*inspection, &known.worktree);
     let is_moved =
         || Ok(moved(place, &settings.worktree_base)?.iter().any(|moved| moved.worktree.git_dir == worktree.git_dir));
-    let has_submodules = worktree.git_dir.join("modules").exists();
-    if worktree.path.symlink_metadata().is_ok()
-        || unfinished(worktree).next().is_some()
-        || has_submodules
-        || is_moved()?
-    {
+    if worktree.path.symlink_metadata().is_ok() || is_moved()? {
         return Ok(());
     }
-    let git = inspection.git.common(&place.common_dir)?;
+    let Some(tip) = spare_tip(place, git, worktree)? else { return Ok(()) };
+    found.is_deleted = true;
+    find_branch(place, git, known, all, (found, tip))
+}
+
+/// The commit of a worktree that is not there, if git's record of it tells of nothing that is nowhere else.
+pub fn spare_tip(place: &Place, git: &Git, worktree: &Worktree) -> Result<Option<String>> {
+    if unfinished(worktree).next().is_some() || worktree.git_dir.join("modules").exists() {
+        return Ok(None);
+    }
+    let git = git.common(&place.common_dir)?;
     let ask = |args: &[&str]| git.cmd(&place.common_dir).args(args.iter().copied());
     let head = match &worktree.branch {
         Some(branch) => format!("refs/heads/{branch}"),
@@ -161,20 +166,19 @@ fn find_deleted(
             .into(),
     };
     let tip = repository::commit(&git, &place.common_dir, &format!("{head}^{{commit}}"))?;
-    let Some(tip) = tip else { return Ok(()) };
+    let Some(tip) = tip else { return Ok(None) };
     let index = worktree.git_dir.join("index");
     let staged = || ask(&["diff-index", "--cached", "--quiet", &tip, "--"]).var("GIT_INDEX_FILE", &index).capture();
     if index.exists() && !staged()?.status.success() {
-        return Ok(());
+        return Ok(None);
     }
     if worktree.branch.is_none() {
         let loose = ask(&["rev-list", "--max-count=1", &tip, "--not", "--branches", "--tags", "--remotes"]);
         if !run_git("rev-list", loose)?.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
     }
-    found.is_deleted = true;
-    find_branch(place, inspection.git, known, all, (found, tip))
+    Ok(Some(tip))
 }
 
 /// The operations of git that are under way.

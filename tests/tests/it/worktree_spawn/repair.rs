@@ -111,6 +111,24 @@ fn a_worktree_of_another_repository_in_the_place_of_one_is_told_as_that() {
 }
 
 #[test]
+fn a_worktree_that_was_moved_from_where_another_one_is_now_keeps_its_record() {
+    let w = World::new();
+    let (app, other) = (app(&w), w.repo("other"));
+    let x = w.at(app.spawn(&["subtree", "x", "--base-dir", "../trees"]).succeeds().stdout.trim_end());
+    x.sh("git checkout -q --detach && git commit -q --allow-empty -m work && echo > staged && git add staged").exit(0);
+    let moved = w.at(app.path.with_file_name("moved"));
+    std::fs::rename(&x.path, &moved.path).unwrap();
+    other.git(&["worktree", "add", "-q", x.path.to_str().unwrap()]);
+    for told in [app.spawn(&["doctor"]).exit(1), app.spawn(&["repair"]).exit(0)] {
+        told.out_has("trees/x is another worktree by now").out_has("run `git worktree repair` where it is now");
+        assert!(!told.stdout.contains("rm -r"), "{told}");
+    }
+    moved.git(&["worktree", "repair"]);
+    assert_eq!(moved.git(&["log", "-1", "--format=%s"]), "work\n");
+    assert_eq!(moved.git(&["status", "--porcelain"]), "A  staged\n");
+}
+
+#[test]
 fn a_copied_repository_leaves_the_original_alone() {
     let w = World::new();
     let app = app(&w);
