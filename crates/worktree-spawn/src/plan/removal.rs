@@ -99,8 +99,8 @@ pub fn require_spawned(known: &KnownAgent) -> Result<()> {
     ));
     Err(refused.hint(match known.worktree.is_lost {
         true => format!(
-            "its worktree is not there: if it was moved, `worktree-spawn repair` finds it or says how it comes back; if it \
-             is gone, `git worktree remove {path}` removes git's record of it"
+            "its worktree is not there: if it was moved, or another one has its place, `worktree-spawn repair` finds it or \
+             says what to do; if it is gone and nothing has its place, `git worktree remove {path}` removes git's record of it"
         ),
         false => format!(
             "it was written in a sandbox, by an agent, with another home, or for an earlier worktree: look at this one, then \

@@ -123,6 +123,7 @@ fn a_worktree_that_was_moved_from_where_another_one_is_now_keeps_its_record() {
         told.out_has("trees/x is another worktree by now").out_has("run `git worktree repair` where it is now");
         assert!(!told.stdout.contains("rm -r"), "{told}");
     }
+    app.spawn(&["remove", "x"]).exit(1).err_has("another one has its place, `worktree-spawn repair` ");
     moved.git(&["worktree", "repair"]);
     assert_eq!(moved.git(&["log", "-1", "--format=%s"]), "work\n");
     assert_eq!(moved.git(&["status", "--porcelain"]), "A  staged\n");
