@@ -50,6 +50,9 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
     let (dirs, files): (Vec<PathBuf>, Vec<PathBuf>) =
         list(&["--directory"])?.into_iter().partition(|path| path.as_os_str().as_encoded_bytes().ends_with(b"/"));
     included.dirs = whole_dirs(worktree, merged, &dirs)?;
+    // A cache that matches as a whole is for its own entry to copy, or to leave out; not so a file named in one.
+    let is_whole = |cache: &&RelPath| dirs.iter().any(|dir| cache.as_path().starts_with(dir));
+    let caches: Vec<&RelPath> = merged.caches.keys().filter(is_whole).collect();
     // What is in other directories is listed file by file.
     let all = if included.dirs.len() == dirs.len() { files } else { list(&[])? };
     let is_apart = |path: &PathBuf| !included.dirs.iter().any(|dir| path.starts_with(dir.as_path()));
@@ -64,8 +67,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
         let reserved = rel.to_string().starts_with(env_file::FILE);
         let taken =
             merged.files.keys().any(|entry| entry == &rel || entry.is_parent_of(&rel) || rel.is_parent_of(entry));
-        // What lies in a cache is for that to copy, or to leave out.
-        let is_cached = merged.caches.keys().any(|cache| cache.is_parent_of(&rel));
+        let is_cached = caches.iter().any(|cache| cache.is_parent_of(&rel));
         if reserved || taken || is_cached || worktree.root.look(&rel)? != Found::Missing {
             continue;
         }

@@ -61,7 +61,9 @@ pub fn plan(merged: &MergedLayers, facts: &Facts) -> Vec<FileStep> {
         let why = format!("the {by} sweatfile clears it, so the placed file is removed");
         Some(FileStep::new(path, ItemAction::Skipped, why, FileOperation::Take(content), None))
     });
-    let included = facts.included.iter().filter(|(path, _)| !merged.files.contains_key(*path));
+    // A cache that is copied brings its files.
+    let is_cached = |path: &RelPath| facts.caches.keys().any(|cache| cache.is_parent_of(path));
+    let included = facts.included.iter().filter(|(path, _)| !merged.files.contains_key(*path) && !is_cached(path));
     let included = included.map(|(path, (from, content))| {
         let make = match content {
             Content::Link(target) => FileToPlace::Link(target.clone()),

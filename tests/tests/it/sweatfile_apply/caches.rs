@@ -156,6 +156,29 @@ fn a_directory_that_worktreeinclude_names_is_copied_as_a_cache() {
 }
 
 #[test]
+fn a_file_that_worktreeinclude_names_in_a_cache_is_copied_where_the_cache_is_not() {
+    let w = World::new();
+    let app = caching(&w, "[caches.target]\nmax = \"1B\"\n[caches.data]\n[caches.venv]\n");
+    app.commit("data/tracked", "x");
+    app.write(".worktreeinclude", "target/.env\n.local\nvenv/file\n");
+    app.sh("printf 'data/.local\n.worktreeinclude\n' >> .git/info/exclude").exit(0);
+    app.write("target/big", "big");
+    app.write("venv/other", "x");
+    for file in ["target/.env", "data/.local", "venv/file"] {
+        app.write(file, "A=1\n");
+    }
+    let wt = app.worktree("wt");
+    let out = wt.apply(&[]).exit(0);
+    out.err_has("target is not copied: it has ");
+    out.out_has("created target/.env").out_has("created data/.local").out_has("created venv (");
+    assert_eq!(
+        (wt.read("target/.env"), wt.read("data/.local"), wt.has("target/big")),
+        ("A=1\n".into(), "A=1\n".into(), false)
+    );
+    assert_eq!((wt.read("venv/file"), wt.read("venv/other")), ("A=1\n".into(), "x".into()));
+}
+
+#[test]
 fn worktrees_and_repositories_in_a_copied_directory_are_left_out_and_named_once() {
     let w = World::new();
     let app = caching(&w, "");
