@@ -61,10 +61,16 @@ impl Git {
         let checkout = checkout.or_else(|| self.env.main_checkout.clone().filter(leads_here));
         // A linked worktree would be one of another overlay, with other settings. In a sandbox no main checkout is there.
         let is_unknown = checkout.is_none() && git_dir != common_dir && calls_bare(common_dir).is_none();
-        match is_unknown && !sandbox::is_inside(&self.env) {
+        match is_unknown && !sandbox::is_inside(&self.env) && !self.takes_for_bare(common_dir)? {
             true => Err(unknown(common_dir)),
             false => Ok(checkout.unwrap_or_else(|| common_dir.to_path_buf())),
         }
+    }
+
+    /// Whether git takes the directory for a bare repository, as a short value of `core.bare`, an included file, or no
+    /// value at all may tell it.
+    fn takes_for_bare(&self, common_dir: &Path) -> Result<bool> {
+        Ok(self.cmd(common_dir).args(["rev-parse", "--is-bare-repository"]).capture()?.text() == "true")
     }
 
     /// The source, if the repository is the clone of a root that the user's list names for that source.

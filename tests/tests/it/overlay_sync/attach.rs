@@ -116,6 +116,16 @@ fn a_linked_worktree_of_a_separate_git_directory_has_the_overlay_of_the_main_che
         linked.overlay(&["sync"]).succeeds();
         assert_eq!(app.read(".env"), "A=1\nB=1\n");
     }
+    // A bare repository has none, whatever tells git that it is one.
+    for (name, line) in [("yes", "bare = yes"), ("noted", "bare = true # mirror"), ("silent", "")] {
+        home.sh(&format!(
+            "git clone -q --bare one {name}.git && sed -i 's/bare = true/{line}/' {name}.git/config && \
+             git -C {name}.git worktree add -q ../{name}"
+        ))
+        .exit(0)
+        .any_err();
+        w.at(w.home(name)).overlay(&["config"]).succeeds();
+    }
 }
 
 #[test]
