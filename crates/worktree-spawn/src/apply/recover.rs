@@ -3,7 +3,6 @@
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::git::Git;
-use shopfloor_core::known_dirs::forget_gone;
 
 use super::lock_and_excludes::lock;
 use super::remove;
@@ -37,6 +36,6 @@ pub fn recover(place: &Place, git: &Git, lost: LostWorktrees) -> Result<Vec<Stri
             Err(failure) => format!("cannot undo the spawn of {id}, which was killed: {failure}"),
         });
     }
-    forget_gone(&place.env)?;
+    notes.extend(remove::free_places(place));
     Ok(notes)
 }

@@ -287,8 +287,18 @@ fn finish(
     place.remove_state(&moves.record_aside)?;
     fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     release_excludes(place, &moves.path)?;
-    forget_gone(&place.env)?;
-    open.close()
+    open.close()?;
+    done.notes.extend(free_places(place));
+    Ok(())
+}
+
+/// Lets another repository have the places of worktrees that are gone. Nothing is undone where that fails, so it is a note.
+pub fn free_places(place: &Place) -> Option<String> {
+    let failure = forget_gone(&place.env).err()?;
+    Some(format!(
+        "the places of worktrees that are gone are not free for other repositories: {failure}; `worktree-spawn repair` tries \
+         again"
+    ))
 }
 
 /// The files of a removal that could not be deleted and that only a journal of this name remembers.

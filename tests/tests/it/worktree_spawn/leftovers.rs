@@ -1,6 +1,6 @@
 //! Leftovers of a removal: what has to be made deletable, and what could not be deleted.
 
-use crate::support::spawn::{app, branch_named, subtree};
+use crate::support::spawn::{app, assert_nothing_left, branch_named, subtree};
 use crate::support::world::{World, needs_root, write};
 
 #[test]
@@ -102,4 +102,19 @@ fn a_worktree_deleted_by_hand_is_cleaned_up_unless_something_would_be_lost() {
         }
         assert_eq!(records().trim(), "", "{name}");
     }
+}
+
+#[test]
+fn a_removal_is_done_also_where_its_place_cannot_be_given_free() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["x"]);
+    let lock = "~/.local/state/shopfloor/worktrees.lock";
+    app.sh(&format!("rm -f {lock} && mkdir {lock}")).exit(0);
+    let removed = app.spawn(&["remove", "x"]).exit(0).any_out();
+    removed.err_has("are not free for other repositories").err_has("worktrees.lock").err_has("`worktree-spawn repair`");
+    assert_nothing_left(&app, "x", "a removal");
+    app.spawn(&["repair"]).exit(0).out_has("are not free for other repositories");
+    app.sh(&format!("rmdir {lock}")).exit(0);
+    assert_eq!(app.spawn(&["repair"]).exit(0).stdout, "");
 }
