@@ -281,11 +281,18 @@ fn decide(
     let is_new = |name: &&str| request.from.is_none() && branches.iter().all(|(local, _)| local != name);
     let remote = named.filter(is_new).map(|name| facts::remote_branch(git, place, name)).transpose()?;
     let base_sha = remote.flatten().unwrap_or_else(|| start.sha.clone());
-    let decision = plan(&SpawnFacts { caller, all: &all, base_sha, branches, occupied, now: place.env.now }, request)?;
-    if let SpawnDecision::Make(plan) = &decision {
-        facts::refuse_others_place(place, &plan.path)?;
+    let mut known = SpawnFacts { caller, all: &all, base_sha, branches, occupied, now: place.env.now };
+    loop {
+        let decision = plan(&known, request)?;
+        let SpawnDecision::Make(made) = &decision else { return Ok(decision) };
+        match facts::refuse_others_place(place, &made.path) {
+            // The next number may be free.
+            Err(failure) if failure::EXISTS.is_kind_of(&failure) && request.unique => {
+                known.occupied.insert(made.path.clone());
+            }
+            allowed => return allowed.map(|()| decision),
+        }
     }
-    Ok(decision)
 }
 
 fn preview(ui: &Ui, decision: SpawnDecision, caller: &KnownAgent) -> Spawned {

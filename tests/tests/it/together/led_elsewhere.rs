@@ -66,6 +66,7 @@ fn the_place_of_a_worktree_that_is_gone_can_be_another_repositorys() {
     app.sh("rm -rf ../tree").exit(0);
     let spawned = other.spawn(&["subtree", "tree", "--base-dir", ".."]).exit(1);
     spawned.err_has("is the place of a worktree of").err_has(&trust);
+    other.spawn(&["subtree", "tree", "--base-dir", "..", "--unique"]).succeeds().out_has("/tree-2\n");
     other.git(&["worktree", "add", "-q", path]);
     refused(&tree, "is listed as a worktree of");
     other.git(&["worktree", "remove", path]);
