@@ -182,6 +182,20 @@ pub fn connect(env: &Env, worktree: &Worktree, agent: &Agent, path: &str) -> Res
     Ok(worktree.path.join(path))
 }
 
+/// The same, but in the file of ours, with a warning, if that is not possible in the other one.
+pub fn connect_somehow(
+    env: &Env,
+    worktree: &Worktree,
+    agent: &Agent,
+    path: &str,
+    warnings: &mut Vec<String>,
+) -> Result<PathBuf> {
+    connect(env, worktree, agent, path).or_else(|failure| {
+        warnings.push(format!("left {path} as it is: {failure}"));
+        connect(env, worktree, agent, OWN_MCP_FILE)
+    })
+}
+
 /// Makes git ignore the settings that gemini reads in a worktree. `false` if they, or the ignore file beside them, are
 /// somebody else's.
 fn hide_project_settings(env: &Env, worktree: &Worktree, files: &WorktreeFiles) -> Result<bool> {

@@ -234,11 +234,8 @@ fn fill(
         run_hook(context, start, made, options.is_agents)?;
     }
     let file = if is_tracked { OWN_MCP_FILE } else { MCP_FILE };
-    made.mcp_config =
-        agent_config_files::connect(context.env, &worktree, &made.known.agent, file).or_else(|failure| {
-            made.warnings.push(format!("left .mcp.json as it is: {failure}"));
-            agent_config_files::connect(context.env, &worktree, &made.known.agent, OWN_MCP_FILE)
-        })?;
+    let (agent, warnings) = (&made.known.agent, &mut made.warnings);
+    made.mcp_config = agent_config_files::connect_somehow(context.env, &worktree, agent, file, warnings)?;
     proc::check_interrupt()
 }
 

@@ -244,14 +244,16 @@ fn found(context: &SpawnContext<'_>, known: KnownAgent, options: &SpawnOptions) 
     let git = worktree.git(context.git, context.place)?;
     let is_tracked = !git.ls_files(&worktree.path, &[MCP_FILE.into()])?.is_empty();
     let file = if is_tracked || worktree.path.join(OWN_MCP_FILE).exists() { OWN_MCP_FILE } else { MCP_FILE };
-    let mcp = worktree.path.join(file);
+    let mut mcp = worktree.path.join(file);
+    let unchanged = |_| format!("{} existed already: the file of its task is unchanged", agent.id);
+    let mut warnings: Vec<String> = options.task.iter().map(unchanged).collect();
     if !mcp.exists() {
         agent_config_files::furnish(context.env, worktree, agent, None)?;
-        agent_config_files::connect(context.env, worktree, agent, file)?;
+        // An agent may have left anything there.
+        mcp = agent_config_files::connect_somehow(context.env, worktree, agent, file, &mut warnings)?;
         lock_and_excludes::restore_excludes(context.place)?;
     }
-    let warning = format!("{} existed already: the file of its task is unchanged", agent.id);
-    Ok(spawned(known, false, mcp, options.task.iter().map(|_| warning.clone()).collect()))
+    Ok(spawned(known, false, mcp, warnings))
 }
 
 fn spawned(known: KnownAgent, created: bool, mcp_config: PathBuf, warnings: Vec<String>) -> Spawned {

@@ -141,6 +141,12 @@ fn existing_branches_and_directories_are_never_overwritten() {
     assert_eq!((text(&again, "/path"), again["created"].as_bool()), (first.path.to_str().unwrap(), Some(false)));
     assert_eq!(first.read("mine"), "work");
     app.spawn(&["subtree", "Again", "--if-exists", "return"]).exit(1).err_has("`Again` and `again`");
+    // What is in the way of its configuration stays, as in a new one.
+    first.sh("ln -sf nowhere .mcp.json").exit(0);
+    let beside = app.spawn(&["subtree", "again", "--if-exists", "return", "--json"]).exit(0);
+    beside.err_has("left .mcp.json as it is: ");
+    assert_eq!(text(&beside.json(), "/mcp_config"), first.path.join(".shopfloor/mcp.json").to_str().unwrap());
+    assert!(first.path.join(".mcp.json").is_symlink() && first.has(".shopfloor/mcp.json"));
 }
 
 #[test]
