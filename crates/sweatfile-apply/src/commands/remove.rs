@@ -24,7 +24,7 @@ use crate::worktree::OpenWorktree;
 
 /// Remove what apply placed and nobody changed since
 ///
-/// First runs the teardown commands, 60 s each; one that fails is kept for `sweep`. Then removes links, written files, copies whose original still exists, .sweatshop-env, and exclude
+/// First runs the teardown commands, 60 s each; one that fails is kept for the next removal or `sweep`. Then removes links, written files, copies whose original still exists, .sweatshop-env, and exclude
 /// lines that no other worktree relies on. Lists what it leaves, with the reason.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply remove --dry-run")]
