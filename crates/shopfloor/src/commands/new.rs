@@ -21,7 +21,7 @@ use crate::commands::worker_commands::here;
 use crate::commands::{exit_of, is_main_name, pass_on, quietly, words_for};
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::{ask, set_by_person, usual_agent};
-use crate::plan::rows::named;
+use crate::plan::names::named;
 
 /// The launcher for the terminal we are in; none if a person has configured one. Exit 2 if there is none.
 fn launcher(env: &Env) -> Result<Option<&'static str>> {

@@ -15,7 +15,7 @@ use crate::commands::new_args::Args;
 use crate::commands::worker_commands::here;
 use crate::commands::{is_main_name, show_would};
 use crate::facts::repository::Repository;
-use crate::plan::rows::named;
+use crate::plan::names::named;
 
 /// Reads it from the forge, and fetches the branch of a request. Returns the arguments for what is to be made of it, and
 /// its task; none in a dry run, which says it.

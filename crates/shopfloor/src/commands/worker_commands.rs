@@ -13,7 +13,8 @@ use shopfloor_core::ui::Ui;
 use crate::commands::{on_the_way, pass_on, show_would, word_of};
 use crate::facts::run_tool::{ask, usual_agent};
 use crate::facts::{overview, repository};
-use crate::plan::rows::{Row, named, rows};
+use crate::plan::names::named;
+use crate::plan::rows::{Row, rows};
 
 /// The tool that the verbs run.
 const TOOL: &str = "worker-ctl";

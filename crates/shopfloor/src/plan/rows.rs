@@ -5,7 +5,6 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::board::{BoardRow, Need, Standing};
-use shopfloor_core::slug::slug;
 use shopfloor_core::text::printable;
 
 use crate::facts::overview::Overview;
@@ -245,38 +244,6 @@ fn text(record: &Value, key: &str) -> Option<String> {
     record.get(key)?.as_str().map(str::to_owned)
 }
 
-/// The row of this name: an agent's or worker's name or id, a branch, or the last part of a path; else the name that
-/// `new` made of it. All rows that fit, if none fits better.
-pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
-    // `new` turns blanks and signs into dashes. An empty host is not this machine.
-    let name = if name.len() > 1 { name.trim_end_matches('/') } else { name };
-    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let dashed = words.collect::<Vec<_>>().join("-").to_lowercase();
-    let (slug, dashed) = if name.starts_with(':') { (None, String::new()) } else { (slug(name), dashed) };
-    // As the table shows what lies beside the main checkout.
-    let main = rows.iter().find(|row| row.is_main && name.starts_with("../")).map(|row| Path::new(&row.worktree));
-    let beside = main.and_then(|main| Some(main.parent()?.join(&name[3..])));
-    let is_there = |row: &Row| row.worktree == name || beside.as_deref() == Some(Path::new(&row.worktree));
-    let is_below = |row: &Row| is_there(row) || row.worktree.ends_with(&format!("/{name}"));
-    // The id of a worker or a main checkout is its name, and comes no sooner than other names.
-    let fits: [&dyn Fn(&Row) -> bool; 5] = [
-        &|row| row.is_known && row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
-        &|row| row.is_known && row.name == name || row.worker.as_deref() == Some(name),
-        // What a host calls a branch or a path names nothing here.
-        &|row| row.record["host"].is_null() && (row.branch.as_deref() == Some(name) || is_below(row)),
-        &|row| row.is_known && row.name == dashed,
-        &|row| row.is_known && slug.as_ref() == Some(&row.name),
-    ];
-    for fit in fits {
-        let mut found: Vec<&Row> = rows.iter().filter(|row| fit(row)).collect();
-        found.dedup_by(|a, b| a.worktree == b.worktree);
-        if !found.is_empty() {
-            return found;
-        }
-    }
-    Vec::new()
-}
-
 impl Row {
     /// Whether `new` made its worktree.
     pub fn is_own(&self) -> bool {
@@ -497,16 +464,5 @@ mod tests {
         {
             assert_eq!(place(worktree).as_deref(), Some(shown));
         }
-    }
-
-    #[test]
-    fn an_id_comes_before_a_name_and_a_name_before_a_branch() {
-        let rows = rows(&overview());
-        let paths = |name: &str| named(&rows, name).iter().map(|row| row.worktree.clone()).collect::<Vec<_>>();
-        assert_eq!(paths("main.b"), ["/app/b"]);
-        assert_eq!(paths("b"), ["/app/b", "/app/c"]);
-        assert_eq!(paths("worker/adam"), ["/w/adam"]);
-        assert_eq!(paths("c"), ["/app/c"]);
-        assert!(["nobody", ":b", "::b", ":worker/adam"].iter().all(|name| paths(name).is_empty()));
     }
 }
