@@ -1,5 +1,6 @@
 //! `rm`: agents that are no longer needed, with their worktrees.
 
+use std::cmp::Reverse;
 use std::path::Path;
 
 use serde_json::json;
@@ -127,7 +128,7 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let rows = rows(&read(&env.at(&main)?)?);
     // All are looked at before the first is removed.
     let in_vain = |failure: Failure| if args.names.len() == 1 { failure } else { failure.hint(NOTHING) };
-    let chosen = look_at(ui, env, &main, args, &rows).map_err(in_vain)?;
+    let chosen = inner_first(look_at(ui, env, &main, args, &rows).map_err(in_vain)?);
     require_reaping(ui, env, if args.reap && !common.dry_run { &chosen } else { &[] }, args.yes)?;
     let there = if env.var(FUNCTION).is_some() { &env.at(&main)? } else { env };
     // Whatever refuses has to before a worker is given up.
@@ -143,24 +144,27 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         pass_on(ui, there, common, tool, words.map(|word| (*word).to_owned()).collect())
     };
     let first = |words: &[&str], worker: &str| on_the_way(ui, there, common, words, worker);
-    let agents = chosen.iter().filter(|row| row.worker.is_none()).map(|row| row.id.as_str()).collect::<Vec<_>>();
-    for (at, row) in chosen.iter().enumerate() {
+    let holds_others = |row: &Row| chosen.iter().any(|other| lies_inside(other, row));
+    // Of agents that are no workers all go or none, which worktree-spawn sees to.
+    let are_plain = chosen.iter().all(|row| row.worker.is_none());
+    for (at, row) in chosen.iter().enumerate().filter(|_| !are_plain) {
         let done = match row.worker.as_deref() {
             Some(worker) if row.kind == POOL => call("worker-ctl", &nuke, &[worker])?,
             Some(worker) if row.kind == "root" => {
                 call("worker-ctl", &[&nuke[..], &["--worktree"]].concat(), &[worker])?
             }
-            // worktree-spawn knows what lies inside of it, and asks whether somebody works there.
-            Some(worker) if args.force => {
-                let forgotten = if common.dry_run { Exit::Done } else { first(&["nuke", "--yes", "--force"], worker)? };
-                if forgotten.code() == 0 { call("worktree-spawn", &spawned, &[&row.id])? } else { forgotten }
-            }
-            Some(worker) if common.dry_run && row.alive == "up" => {
-                let ended = call("worker-ctl", &["-q", "down"], &[worker])?;
+            // What lies inside of it is still there, and of a running one worktree-spawn does not say what it leaves.
+            worker if common.dry_run && (holds_others(row) || worker.is_some() && row.alive == "up" && !args.force) => {
+                let ended = worker.map_or(Ok(Exit::Done), |worker| call("worker-ctl", &["-q", "down"], &[worker]))?;
                 if ended.code() == 0 {
                     would_remove(ui, row);
                 }
                 ended
+            }
+            // worktree-spawn knows what lies inside of it, and asks whether somebody works there.
+            Some(worker) if args.force => {
+                let forgotten = if common.dry_run { Exit::Done } else { first(&["nuke", "--yes", "--force"], worker)? };
+                if forgotten.code() == 0 { call("worktree-spawn", &spawned, &[&row.id])? } else { forgotten }
             }
             Some(worker) => {
                 let ended = first(&["down"], worker)?;
@@ -171,16 +175,16 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
                 // Of a worker whose worktree is gone nothing is left to lose.
                 if removed.code() == 0 && !common.dry_run { first(&["nuke", "--yes"], worker)? } else { removed }
             }
-            None => Exit::Done,
+            None => call("worktree-spawn", &spawned, &[&row.id])?,
         };
         // An error is the last line of an answer.
         if done.code() != 0 {
-            let others = chosen.iter().enumerate().filter(|(other, row)| *other > at || row.worker.is_none());
-            others.for_each(|(_, row)| ui.note(format!("{} was not removed", printable(&row.name))));
+            chosen.iter().skip(at + 1).for_each(|row| ui.note(format!("{} was not removed", printable(&row.name))));
             return Ok(done);
         }
     }
-    let removed = if agents.is_empty() { Exit::Done } else { call("worktree-spawn", &spawned, &agents)? };
+    let ids = chosen.iter().map(|row| row.id.as_str()).collect::<Vec<_>>();
+    let removed = if are_plain { call("worktree-spawn", &spawned, &ids)? } else { Exit::Done };
     if !common.dry_run && removed.code() == 0 {
         take_reports(ui, &env.at(&main)?, &args.names, &rows)?;
         // Where the worktrees were, if that was the last one.
@@ -189,27 +193,40 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     Ok(removed)
 }
 
-/// Asks worktree-spawn whether it would refuse to remove a worker's worktree, forced or not, and says why.
+/// The same agents, those whose worktrees lie inside of others first.
+fn inner_first(named: Vec<&Row>) -> Vec<&Row> {
+    let mut chosen = named.clone();
+    chosen.sort_by_key(|row| Reverse(named.iter().filter(|other| lies_inside(row, other)).count()));
+    chosen
+}
+
+/// Whether an agent's worktree lies inside of another one's.
+fn lies_inside(row: &Row, other: &Row) -> bool {
+    row.worktree != other.worktree && Path::new(&row.worktree).starts_with(&other.worktree)
+}
+
+/// Asks worktree-spawn whether it would refuse to remove these worktrees, forced or not, and says why.
 fn would_refuse(ui: &Ui, env: &Env, common: &Common, args: &Args, chosen: &[&Row]) -> Result<Option<Exit>> {
-    let dry = Common { quiet: true, dry_run: true, ..common.clone() };
-    for row in chosen.iter().filter(|row| row.kind == "subtree" && row.worker.is_some() && !common.dry_run) {
-        // An agent may have closed its worktree, and a dry run does not open it.
-        if args.force {
-            fs::open_up(Path::new(&row.worktree));
-        }
-        let words = ["remove", "--force", "--", row.id.as_str()].map(str::to_owned).to_vec();
-        let would = quietly(ui, &repository::home(env)?, &words_for(&dry, "worktree-spawn", words))?;
-        if !would.status.success() {
-            // That it was a dry run is no part of the answer.
-            let errors = would.records.iter().filter_map(|record| record.get("error"));
-            errors.for_each(|error| ui.json(&json!({ "error": error })));
-            if chosen.len() > 1 {
-                ui.note(NOTHING);
-            }
-            return Ok(Some(exit_of(would.status)));
-        }
+    let spawned: Vec<&Row> = chosen.iter().copied().filter(|row| row.kind == "subtree").collect();
+    if common.dry_run || spawned.iter().all(|row| row.worker.is_none()) {
+        return Ok(None);
     }
-    Ok(None)
+    // An agent may have closed its worktree, and a dry run does not open it.
+    spawned.iter().filter(|_| args.force).for_each(|row| fs::open_up(Path::new(&row.worktree)));
+    let ids = spawned.iter().map(|row| row.id.as_str());
+    let words = ["remove", "--force", "--"].into_iter().chain(ids).map(str::to_owned).collect();
+    let dry = Common { quiet: true, dry_run: true, ..common.clone() };
+    let would = quietly(ui, &repository::home(env)?, &words_for(&dry, "worktree-spawn", words))?;
+    if would.status.success() {
+        return Ok(None);
+    }
+    // That it was a dry run is no part of the answer.
+    let errors = would.records.iter().filter_map(|record| record.get("error"));
+    errors.for_each(|error| ui.json(&json!({ "error": error })));
+    if chosen.len() > 1 {
+        ui.note(NOTHING);
+    }
+    Ok(Some(exit_of(would.status)))
 }
 
 /// What is said of several if one cannot go.
