@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::{Git, Repo, failed};
+use shopfloor_core::git::{Git, Repo, failed, private_dir};
 use shopfloor_core::known_dirs;
 use shopfloor_core::path::real;
 
@@ -95,7 +95,17 @@ fn no_main_checkout(repo: &Repo, hint: &str) -> Failure {
     Failure::new(Exit::Bad, "no_worktree", why).hint(hint)
 }
 
-/// Where `new` makes worktrees, unless a person has said so: beside the main checkout.
+/// Where `new` makes worktrees, unless a person has said so: beside the main checkout; of a submodule, whose superproject
+/// would take them in there, beside that one's checkout.
 pub fn worktree_base(main: &Path) -> Option<PathBuf> {
-    Some(main.parent()?.join(format!("{}.worktrees", main.file_name()?.to_str()?)))
+    let is_submodule = |dir: &Path| {
+        let own = private_dir(dir).unwrap_or_default();
+        own.components().skip_while(|part| part.as_os_str() != ".git").any(|part| part.as_os_str() == "modules")
+    };
+    let above = main.ancestors().skip(1).find(|dir| dir.join(".git").exists() && !is_submodule(dir));
+    let name = main.file_name()?.to_str()?;
+    match above.filter(|_| is_submodule(main)) {
+        Some(top) => Some(top.parent()?.join(format!("{}.{name}.worktrees", top.file_name()?.to_str()?))),
+        None => Some(main.parent()?.join(format!("{name}.worktrees"))),
+    }
 }

@@ -116,6 +116,18 @@ fn a_bare_repository_with_worktrees_has_agents_like_any_other() {
 }
 
 #[test]
+fn the_worktrees_of_a_submodule_lie_beside_its_superproject() {
+    let w = World::new();
+    let (big, lib) = (w.repo("big"), w.repo("lib"));
+    let url = lib.path.to_str().unwrap();
+    big.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "vendor/lib"]);
+    big.git(&["commit", "-q", "-m", "lib"]);
+    let inner = w.at(big.path.join("vendor/lib"));
+    let x = w.at(inner.shopfloor(&["new", "x"]).exit(0).any_err().stdout.trim_end());
+    assert_eq!((x.path, big.git(&["status", "--porcelain"])), (w.home("big.lib.worktrees/x"), String::new()));
+}
+
+#[test]
 fn where_the_main_checkout_is_gone_nobody_is_told_to_make_another_one() {
     let w = World::new();
     let app = w.app();
