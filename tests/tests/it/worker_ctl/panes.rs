@@ -193,3 +193,22 @@ fn however_much_a_program_prints_its_logs_stay_small() {
     // The events between the lines are written by others.
     assert!(now < (11 << 20) && (9 << 20..11 << 20).contains(&before), "{now} {before}");
 }
+
+/// Without its directory a log can neither be rotated nor opened anew.
+#[test]
+fn what_writes_a_log_ends_where_it_cannot_write_any_more() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let prints = "echo '>'; read go; yes 'lots of output' | head -c 11000000; exec cat";
+    table(&floor, "loud", &["sh", "-c", prints], "");
+    floor.ctl(&["add", "adam", "--agent", "loud"]).succeeds();
+    floor.ctl(&["up", "adam"]).succeeds();
+    // Written so that it does not find itself.
+    let root = floor.root.path.display().to_string();
+    let writers = format!("ps -eo args= | grep '[/]{}/logs/adam.log'", root.trim_start_matches('/'));
+    let is_written = || floor.root.sh(&writers).exits_with(0);
+    assert!(is_written());
+    std::fs::remove_dir_all(floor.root.path.join("logs")).unwrap();
+    tmux(&floor, &["send-keys", "-t", "=worker-adam:", "Enter"]);
+    wait_for(|| !is_written());
+}
