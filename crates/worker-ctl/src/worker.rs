@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::text::shell_word;
 
 pub use crate::adopted::{Adopted, LandAs, LandedTip, Pushed};
 use crate::check_record::CheckRecord;
@@ -368,6 +369,14 @@ impl Worker {
                 self.name
             ),
         }
+    }
+
+    /// What to do where its branch was deleted. `base` is the commit from which one without a task would begin.
+    pub fn branch_hint(&self, base: Option<String>) -> String {
+        let began = self.adopted.as_ref().map(|adopted| adopted.began.clone()).or(base);
+        let sha = self.work.commit_sha.clone().or(began.filter(|_| self.task == Task::Idle));
+        let (tree, branch) = (shell_word(self.tree()), shell_word(self.branch.as_ref()));
+        format!("bring it back: `git -C {tree} branch {branch} {}`", sha.as_deref().unwrap_or("COMMIT"))
     }
 
     /// What sends it this text: a program that does not run is started first, and one without a task is told by force.

@@ -1,10 +1,8 @@
 //! Notes and faults of a worker. They are stored as values, so that their sentences can be reworded.
 
 use std::fmt;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use shopfloor_core::text::shell_word;
 
 /// Something that a person should know about a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,11 +109,6 @@ pub fn target_hint(branch: &str) -> String {
     format!(
         "bring it back: `git branch {branch} COMMIT`; or name another: `worker-ctl add --worktree WORKTREE --target BRANCH`"
     )
-}
-
-/// What to do where a worker's own branch was deleted. `sha` is its last commit, as far as that is known.
-pub fn branch_hint(worktree: &Path, branch: &str, sha: Option<&str>) -> String {
-    format!("bring it back: `git -C {} branch {branch} {}`", shell_word(worktree), sha.unwrap_or("COMMIT"))
 }
 
 /// The first few of these files, and how many more there are.

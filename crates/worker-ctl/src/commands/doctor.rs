@@ -25,7 +25,7 @@ use crate::store::{self, State};
 use crate::tmux::{self, Pane, Tmux};
 use crate::work_repo::{PUSH_URL, is_rebasing};
 use crate::worker::{Session, Task, Worker};
-use crate::worker_notes::{Fault, Note, branch_hint};
+use crate::worker_notes::{Fault, Note};
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -227,11 +227,12 @@ fn check_record<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Option<Finding<Rep
             let clear = move || transition::record(ctx, &name, &Input::Strayed { note: None }).map(drop);
             return Some(Finding::bad("branches", detail, "take the note back", Some(Box::new(clear))));
         }
-        let back = match note {
-            Note::BranchGone(_) => branch_hint(worker.tree(), &worker.branch, worker.work.commit_sha.as_deref()),
-            _ => format!("check out {} in {}", worker.branch, worker.worktree_path),
+        let base = || ctx.of(worker).and_then(|ctx| ctx.repo.require_base()).ok();
+        let (back, force) = match note {
+            Note::BranchGone(_) => (worker.branch_hint(base()), " --force"),
+            _ => (format!("check out {} in {}", worker.branch, worker.worktree_path), ""),
         };
-        let fix = format!("{back}, or run `worker-ctl reset {name}`");
+        let fix = format!("{back}, or run `worker-ctl reset {name}{force}`");
         return Some(Finding::bad("branches", format!("{name}: {note}"), fix, None));
     }
     let fault = worker.program.fault.clone().filter(|fault| *fault != Fault::WorktreeMissing)?;

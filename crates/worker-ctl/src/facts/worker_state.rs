@@ -16,7 +16,6 @@ use crate::facts::conflicts::left_markers;
 use crate::failure;
 use crate::work_repo::{MergeResult, WorkRepo, is_rebasing};
 use crate::worker::{LandAs, Task, Worker};
-use crate::worker_notes::branch_hint;
 
 /// The standing of a worker: its record, its worktree and its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,9 +113,9 @@ impl WorktreeFacts {
         // Without it git takes all files for new, and nobody can tell what the work is.
         if own.is_none() && (is_home || worker.task != Task::Idle) {
             let why = format!("the branch {} of {} was deleted", worker.branch, worker.name);
-            let sha = worker.work.commit_sha.as_deref();
-            let failure = failure::WRONG_STATE.failure(why).hint(branch_hint(tree, &worker.branch, sha));
-            let back = format!("then go back to it: `git -C {} switch {}`", shell_word(tree), worker.branch);
+            let failure = failure::WRONG_STATE.failure(why).hint(worker.branch_hint(repo.require_base().ok()));
+            let [at, branch] = [tree, Path::new(&worker.branch)].map(shell_word);
+            let back = format!("then go back to it: `git -C {at} switch {branch}`");
             return Err(if is_home { failure } else { failure.hint(back) });
         }
         let mut has_unmerged = false;

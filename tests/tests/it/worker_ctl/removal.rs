@@ -258,6 +258,26 @@ fn deinit_removes_a_root_and_nothing_that_is_somebodys() {
     std::fs::create_dir(&root.path).unwrap();
 }
 
+/// HEAD still names it, so git takes all files for new.
+#[test]
+fn a_worker_whose_branch_was_deleted_is_reset_and_removed_with_force() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for (name, command) in [("adam", "reset"), ("eve", "nuke")] {
+        floor.ctl(&["add", name]).succeeds();
+        let at = tree(&floor, name);
+        at.write("wip", "mine\n");
+        at.git(&["update-ref", "-d", &format!("refs/heads/worker/{name}")]);
+        floor.ctl(&["patrol"]).succeeds();
+        let back = format!("branch worker/{name} {}`, or run `worker-ctl reset {name} --force`", tip(&floor));
+        floor.ctl(&["doctor"]).exit(1).any_err().out_has(&back);
+        let kept = forced(&floor, command, name);
+        let kept = kept.lines().find(|line| line.starts_with("refs/shopfloor/trash/")).unwrap();
+        assert_eq!(floor.root.git(&["show", &format!("{kept}:wip")]), "mine\n");
+    }
+    assert_eq!(head(&tree(&floor, "adam")), tip(&floor));
+}
+
 /// Nobody has to end an `up` whose workers have nothing to do.
 #[test]
 fn deinit_ends_a_running_up() {

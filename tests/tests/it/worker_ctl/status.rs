@@ -5,7 +5,7 @@ use std::fs::File;
 use serde_json::Value;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, commit, is_at, run_together, staff, tree, up};
+use crate::support::worker::{Staying, commit, is_at, run_together, staff, tip, tree, up};
 use crate::support::world::{World, text, wait_for};
 
 #[test]
@@ -63,7 +63,8 @@ fn an_agent_on_another_branch_gets_a_note() {
     assert!(notes().contains("on no branch"), "{}", notes());
     adam.git(&["branch", "-q", "-D", "worker/adam"]);
     assert!(notes().contains("worker/adam was deleted"), "{}", notes());
-    floor.ctl(&["doctor"]).exit(1).out_has("was deleted").out_has("branch worker/adam COMMIT`");
+    let back = format!("branch worker/adam {}`", tip(&floor));
+    floor.ctl(&["doctor"]).exit(1).out_has("was deleted").out_has(&back).out_has("`worker-ctl reset adam --force`");
     // Whatever puts it back takes the note back, also without a patrol.
     let noted = || floor.status("adam")["notes"].to_string();
     floor.ctl(&["reset", "adam"]).succeeds();
