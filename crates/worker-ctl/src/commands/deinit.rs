@@ -1,5 +1,6 @@
 //! `deinit`: removes a root whose workers have nothing to do and nothing to lose.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
@@ -69,8 +70,12 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     refuse_loss(ctx, &[])?;
     // Its socket may lie outside of the root.
     if let Ok(tmux) = tmux {
-        if !tmux.panes()?.is_empty() {
-            return Err(refusal(ctx, "its tmux has sessions").hint("end them with `worker-ctl down`"));
+        let sessions: BTreeSet<String> = tmux.panes()?.into_iter().map(|pane| pane.session).collect();
+        if !sessions.is_empty() {
+            let names = sessions.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let refused = refusal(ctx, &format!("its tmux has sessions: {names}"));
+            let hint = |session: &str| format!("end it if nobody needs it: `{}`", tmux.kill_line(session));
+            return Err(sessions.iter().fold(refused, |refused, session| refused.hint(hint(session))));
         }
         tmux.kill(&[])?;
     }

@@ -244,7 +244,8 @@ fn check_record<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Option<Finding<Rep
 }
 
 fn check_sessions<'a>(ctx: &'a Context<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {
-    let panes = Tmux::find(ctx.env, &state.tmux_socket)?.panes()?;
+    let tmux = Tmux::find(ctx.env, &state.tmux_socket)?;
+    let panes = tmux.panes()?;
     let mut findings = Findings::new();
     // A person may have renamed the session of a worker.
     let is_workers = |pane: &&Pane| {
@@ -255,6 +256,12 @@ fn check_sessions<'a>(ctx: &'a Context<'_>, state: &State, is_loaded: bool) -> R
     let all: BTreeSet<&str> = panes.iter().filter(|_| is_loaded).map(|pane| &*pane.session).collect();
     for session in all.difference(&known) {
         let detail = format!("the session {session} belongs to no worker");
+        // One in which we started nothing is a person's.
+        if !panes.iter().any(|pane| pane.session == *session && !pane.worker.is_empty()) {
+            let fix = format!("end it if nobody needs it: `{}`", tmux.kill_line(session));
+            findings.push(Finding::bad("sessions", detail, fix, None));
+            continue;
+        }
         let fix = format!("end the session {session}");
         let target = format!("={session}:");
         let end = move || ctx.tmux()?.must(&["kill-session", "-t", &target]).map(drop);

@@ -65,6 +65,12 @@ impl Tmux {
         }
         Ok(others)
     }
+
+    /// The command with which a person ends a session of the server.
+    pub fn kill_line(&self, session: &str) -> String {
+        let target = format!("={session}");
+        format!("tmux -S {} kill-session -t {}", shell_word(&self.socket), shell_word(target.as_ref()))
+    }
 }
 
 /// Exit 4 if something else is in the place of the socket: a link may lead to a server that is not the root's.

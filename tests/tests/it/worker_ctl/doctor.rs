@@ -204,10 +204,20 @@ fn repair_ends_unknown_sessions_and_records_missing_ones() {
     let socket = text(&floor.ctl(&["status", "--json"]).exit(0).json(), "/tmux_socket").to_owned();
     let tmux = |args: &[&str]| floor.root.run("tmux", &[&["-S", &socket][..], args].concat());
     tmux(&["new-session", "-d", "-s", "stranger", "sleep", "600"]).exit(0);
+    tmux(&["set-option", "-p", "-t", "=stranger:", "@worker_ctl", "stranger"]).exit(0);
     tmux(&["kill-session", "-t", "=worker-adam:"]).exit(0);
     assert_eq!(wrong(&floor, &["--repair", "--yes"], 0).len(), 2);
     assert_eq!(text(&floor.status("adam"), "/status"), "offline");
     assert_eq!(tmux(&["list-sessions"]).any_status().any_err().stdout, "");
+    // In a person's own session no worker's program was started.
+    tmux(&["new-session", "-d", "-s", "mine", "sleep", "600"]).exit(0);
+    let way = "tmux.sock' kill-session -t =mine`";
+    floor.ctl(&["doctor", "--repair", "--yes"]).exit(1).any_err().out_has(way);
+    let root = floor.root.path.to_str().unwrap();
+    let refused = floor.app.run("worker-ctl", &["--root", root, "deinit", "--yes"]).exit(1).any_out();
+    refused.err_has("its tmux has sessions: mine").err_has(way);
+    assert_eq!(tmux(&["list-sessions", "-F", "#{session_name}"]).exit(0).stdout, "mine\n");
+    tmux(&["kill-session", "-t", "=mine:"]).exit(0);
 }
 
 #[test]
