@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use shopfloor_core::text::shell_word;
 
 /// Something that a person should know about a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +107,7 @@ impl fmt::Display for Note {
 
 /// What to do where the branch of the person's own repository is gone that work lands on.
 pub fn target_hint(branch: &str) -> String {
+    let branch = shell_word(branch.as_ref());
     format!(
         "bring it back: `git branch {branch} COMMIT`; or name another: `worker-ctl add --worktree WORKTREE --target BRANCH`"
     )

@@ -159,7 +159,10 @@ fn make_branch(
     if !before.is_empty() && before != oid {
         return Err(FORGE
             .failure(format!("the branch {shown} exists, and is not at the last commit of request {number}"))
-            .hint(format!("compare them: `git log --oneline --left-right {shown}...{kept}`")));
+            .hint(format!(
+                "compare them: `git log --oneline --left-right {}`",
+                shell_word(format!("{branch}...{kept}").as_ref())
+            )));
     }
     // First, so that a kill leaves no branch of which nobody knows where it comes from.
     follow(repository, forge, found, (branch, !before.is_empty()))?;

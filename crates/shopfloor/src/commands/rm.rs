@@ -308,7 +308,7 @@ fn unmerged(row: &Row) -> Failure {
     let is_gone = !row.id.contains(':') && !Path::new(&row.worktree).is_dir();
     let land = match is_gone {
         true => "its worktree is gone: bring it back".to_owned(),
-        false => format!("land it: `shopfloor land {name}`"),
+        false => format!("land it: `shopfloor land {}`", shell_word(row.name.as_ref())),
     };
     Failure::new(Exit::No, "unmerged", format!("the work of {name} has not landed"))
         .hint(format!("{land}, or use `--force`, which keeps it on its branch or under a ref"))
@@ -351,14 +351,14 @@ fn refuse(row: &Row, is_forced: bool) -> Result<()> {
     match row.task.as_deref() {
         Some("needs_review") if !is_forced => Err(unmerged(row)),
         Some(task) if task != "idle" && !is_forced => {
-            Err(Failure::new(Exit::No, "wrong_state", format!("{name} has a task: {task}")).hint(
-                match row.activity.as_deref() {
-                    Some("rests") => format!(
-                        "it waits for you: `shopfloor send {name} TEXT`, or use `--force`, which keeps what is there"
-                    ),
-                    _ => format!("wait for it: `shopfloor wait {name}`, or use `--force`, which keeps what is there"),
-                },
-            ))
+            let refused = Failure::new(Exit::No, "wrong_state", format!("{name} has a task: {task}"));
+            let name = shell_word(row.name.as_ref());
+            Err(refused.hint(match row.activity.as_deref() {
+                Some("rests") => format!(
+                    "it waits for you: `shopfloor send {name} TEXT`, or use `--force`, which keeps what is there"
+                ),
+                _ => format!("wait for it: `shopfloor wait {name}`, or use `--force`, which keeps what is there"),
+            }))
         }
         _ => Ok(()),
     }

@@ -246,7 +246,8 @@ pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         if row.is_own() && row.is_as_made {
             let failure = Failure::new(Exit::No, "no_worker", format!("no agent was started in {shown} yet"));
             return Err(failure.hint(format!(
-                "start one with a task: `shopfloor start {shown} TASK`, or make an agent of it: `shopfloor adopt {path}`"
+                "start one with a task: `shopfloor start {} TASK`, or make an agent of it: `shopfloor adopt {path}`",
+                shell_word(row.name.as_ref())
             )));
         }
         return Err(Failure::new(

@@ -93,7 +93,10 @@ fn refuse_lone(ctx: &Context<'_>, place: Checkout<'_>, path: &str, sha: &str) ->
     let Checkout { worker: name, branch, .. } = place;
     let why = format!("only {name} has the commit {sha} of the submodule {}", printable(path));
     let next = match private_dir(&there) {
-        Some(_) => format!("git -C {} fetch {} {sha}:refs/heads/{branch}", shell_word(&there), shell_word(&own)),
+        Some(_) => {
+            let refspec = shell_word(format!("{sha}:refs/heads/{branch}").as_ref());
+            format!("git -C {} fetch {} {refspec}", shell_word(&there), shell_word(&own))
+        }
         None => format!("git clone {} {}", shell_word(&tree.join(path)), shell_word(&there)),
     };
     Err(failure::SUBMODULE

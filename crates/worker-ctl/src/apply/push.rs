@@ -165,7 +165,11 @@ fn take_in_locked(ctx: &Context<'_>, worker: &Worker, forge: &Forge) -> Result<S
         false if own.has(&new, &old)? => publish::advance(&ctx.repo, &own.source, &old, &new),
         false => Err(failure::NOT_PUBLISHED
             .failure(format!("{branch} here has commits that {} lacks, so it stays", printable(&forge.remote)))
-            .hint(format!("bring them together: `git pull {} {branch}`", shell_word(forge.remote.as_ref())))),
+            .hint(format!(
+                "bring them together: `git pull {} {}`",
+                shell_word(forge.remote.as_ref()),
+                shell_word(branch.as_ref())
+            ))),
     };
     let moved = moved.and_then(|is_moved| match is_moved {
         true => Ok(()),

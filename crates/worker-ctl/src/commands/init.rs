@@ -14,6 +14,7 @@ use shopfloor_core::known_dirs::{DirList, require_listable};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::real;
 use shopfloor_core::proc;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::clone_hooks;
@@ -171,7 +172,8 @@ fn refuse_partial(git: &Git, repo: &Repo) -> Result<()> {
         return Ok(());
     }
     let why = format!("{} is a partial clone, which lacks objects that workers need", repo.main_checkout.display());
-    let unset = format!("git config --unset-all remote.{remote}.partialCloneFilter");
+    let unset = shell_word(format!("remote.{remote}.partialCloneFilter").as_ref());
+    let (unset, remote) = (format!("git config --unset-all {unset}"), shell_word(remote.as_ref()));
     Err(Failure::usage(why).hint(format!("fill it: `{unset} && git fetch --refetch {remote}`")))
 }
 

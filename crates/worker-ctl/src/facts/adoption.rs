@@ -157,6 +157,7 @@ impl Adoptable {
             && !is_workers(namesake)?
         {
             let message = format!("{} is called after {namesake}, where no worker works", self.branch);
+            let [namesake, usual] = [namesake.as_str(), usual].map(|branch| shell_word(branch.as_ref()));
             return Err(Failure::usage(message)
                 .hint(format!("say where its work lands: `--target {namesake}` or `--target {usual}`")));
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use shopfloor_core::ui::printable;
+use shopfloor_core::text::{printable, shell_word};
 
 use crate::facts::conflicts::ConflictedFile;
 
@@ -51,8 +51,9 @@ pub fn merge(branch: &str, files: &[String]) -> String {
     let files: String = files.iter().map(|file| format!("  {}\n", printable(file))).collect();
     format!(
         "Your work conflicts with {branch} as it is now, in these files:\n\n{files}\nOthers have your branch too, so do \
-         not rebase it and do not amend its commits. Run `git merge {branch}`, decide on the content of each file, since \
-         both sides were intended, and commit the merge. Do not push."
+         not rebase it and do not amend its commits. Run `git merge {}`, decide on the content of each file, since \
+         both sides were intended, and commit the merge. Do not push.",
+        shell_word(branch.as_ref())
     )
 }
 
@@ -61,9 +62,10 @@ pub fn rebase(branch: &str, validate: Option<&str>, files: &[String]) -> String 
     let files: String = files.iter().map(|file| format!("  {}\n", printable(file))).collect();
     let validate = validate.map(|validate| format!(" Then run `{validate}`, and fix what fails.")).unwrap_or_default();
     format!(
-        "Your work conflicts with {branch} as it is now, in these files:\n\n{files}\nRun `git rebase {branch}`, decide on the \
+        "Your work conflicts with {branch} as it is now, in these files:\n\n{files}\nRun `git rebase {}`, decide on the \
          content of each file, since both sides were intended, `git add` it, and run `GIT_EDITOR=true git rebase --continue` \
-         until the rebase is over.{validate} Do not push."
+         until the rebase is over.{validate} Do not push.",
+        shell_word(branch.as_ref())
     )
 }
 

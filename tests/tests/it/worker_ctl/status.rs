@@ -80,6 +80,23 @@ fn an_agent_on_another_branch_gets_a_note() {
     assert_eq!(noted(), "[]");
 }
 
+/// An agent can give it a name that a shell would obey.
+#[test]
+fn a_branch_is_quoted_in_the_commands_that_bring_it_back() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    app.git(&["branch", "r|el"]);
+    app.git(&["worktree", "add", "-q", "-b", "x;$y", "../eve"]);
+    let add = ["add", "--worktree", "../eve", "--target", "r|el", "--agent", "scripted"];
+    app.run("worker-ctl", &add).succeeds().any_err();
+    w.at(w.home("eng/repos/eve")).git(&["switch", "-q", "--detach"]);
+    app.git(&["branch", "-q", "-D", "x;$y", "r|el"]);
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    let doctor = floor.ctl(&["doctor"]).exit(1).any_err();
+    doctor.out_has(&format!("branch 'x;$y' {}`", tip(&floor))).out_has("`git branch 'r|el' COMMIT`");
+}
+
 #[test]
 fn a_target_that_is_gone_is_told_once_and_its_worker_needs_a_person() {
     let w = World::new();

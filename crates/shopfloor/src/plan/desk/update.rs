@@ -3,7 +3,7 @@
 use crossterm::event::{Event, KeyCode, KeyEventKind};
 use serde_json::{Value, json};
 use shopfloor_core::board::{Need, Standing};
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, shell_word};
 
 use super::keys::{Action, action};
 use super::list::{ListLine, address, lines};
@@ -186,6 +186,7 @@ impl Desk {
         }
         let (name, is_idle) = (printable(&row.name), row.task.as_deref() == Some("idle"));
         let Some(target) = self.target() else {
+            let name = shell_word(row.name.as_ref());
             self.said = Some(format!("no agent was started there yet: `shopfloor start {name} TASK`"));
             return Vec::new();
         };
