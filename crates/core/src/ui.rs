@@ -71,7 +71,7 @@ const FRONT_WORDS: [(&str, &str); 22] = [
 const FRONT_REVIEW: &str = "shopfloor review --pin";
 
 /// A text with the front door's verbs. Files and hooks that are called like a tool stay as they are.
-fn in_front_words(text: &str) -> String {
+pub fn in_front_words(text: &str) -> String {
     let (mut spoken, mut rest) = (String::with_capacity(text.len()), text);
     let is_terminal = io::stdout().is_terminal();
     while let Some(next) = rest.chars().next() {

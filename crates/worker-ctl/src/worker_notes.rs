@@ -47,6 +47,18 @@ pub enum Note {
 }
 
 impl Note {
+    /// Which of several notes a person should read first: those that make a worker need one, in the order in which
+    /// `attention.rs` asks for them.
+    pub fn rank(&self) -> u8 {
+        match self {
+            Note::ImportRefused(_) => 0,
+            Note::Unsubmitted(_) | Note::NotTyped(_) => 1,
+            Note::BranchGone(_) | Note::TargetGone(_) => 2,
+            Note::TaskUnknown(_) | Note::Restarted(_) | Note::LimitOver(_) => 3,
+            _ => 4,
+        }
+    }
+
     /// Whether the note says that a program waits to be told something: it was restarted, or its usage limit is over.
     pub fn is_of_restart(&self) -> bool {
         matches!(self, Note::TaskUnknown(_) | Note::Restarted(_) | Note::LimitOver(_))

@@ -18,6 +18,7 @@ use shopfloor_core::known_dirs;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::printable;
+use shopfloor_core::ui::in_front_words;
 
 use super::overview::{self, Overview};
 use super::repository::checkout_of;
@@ -363,7 +364,7 @@ fn task(page: &Wanted) -> String {
     let check =
         page.record.pointer("/check/ok").map(|ok| if *ok == true { "Check: green" } else { "Check: red, see the log" });
     let notes = page.record["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let notes = notes.map(|note| format!("Note: {note}"));
+    let notes = notes.map(|note| format!("Note: {}", in_front_words(note)));
     let task = ["".into(), text(&page.record, "/prompt").unwrap_or_else(|| "no task".into()), "".into()];
     let events = page.root.as_ref().map(|root| tail(&root.join("logs/events.jsonl"))).unwrap_or_default();
     let own = events.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());

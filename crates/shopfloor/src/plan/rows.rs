@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::board::{BoardRow, Need, Standing};
 use shopfloor_core::text::printable;
+use shopfloor_core::ui::in_front_words;
 
 use crate::facts::overview::Overview;
 
@@ -212,10 +213,9 @@ fn worker_row(record: &Value) -> Row {
     }
 }
 
-/// What a person should know about a worker. A command in it is worker-ctl's, and the front door has it, too.
+/// What a person should know about a worker.
 fn notes(record: &Value) -> impl Iterator<Item = String> {
-    let notes = record["notes"].as_array().into_iter().flatten();
-    notes.filter_map(|note| Some(note.as_str()?.replace("`worker-ctl ", "`shopfloor ")))
+    record["notes"].as_array().into_iter().flatten().filter_map(|note| note.as_str().map(in_front_words))
 }
 
 /// Adds what is known about the files of the row's worktree.

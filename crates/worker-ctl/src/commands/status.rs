@@ -259,21 +259,21 @@ fn board_row(worker: &Worker, need: Option<Need>) -> BoardRow {
 
 /// What a person should know first: what there is to do, else the task.
 fn what(standing: Standing, worker: &Worker) -> String {
-    let name = &worker.name;
+    let (name, note) = (&worker.name, worker.notes.iter().min_by_key(|note| note.rank()));
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     match standing {
         Standing::Needs(Need::Asks) => {
             format!("answer {name}: {}", worker.reported.activity_text.as_deref().unwrap_or("a question"))
         }
         Standing::Needs(Need::Fault) => {
-            let note = worker.notes.first().map(ToString::to_string);
-            let fault = worker.program.fault.as_ref().map(ToString::to_string).or(note).unwrap_or_default();
+            let fault = worker.program.fault.as_ref().map(ToString::to_string);
+            let fault = fault.or_else(|| note.map(ToString::to_string)).unwrap_or_default();
             let hint = if worker.program.session == Session::Up { "attach" } else { "peek" };
             format!("{hint} {name}: {fault}")
         }
         Standing::Needs(Need::Review) => format!("review {name}: {prompt}"),
         Standing::Needs(Need::Fresh | Need::Resume | Need::Limited) => format!("resume {name}: {prompt}"),
-        _ => match worker.notes.first() {
+        _ => match note {
             Some(note) => note.to_string(),
             None => prompt.to_owned(),
         },
@@ -366,11 +366,13 @@ fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> S
     line.trim_end().to_owned()
 }
 
-/// The notes of a worker, and one about its stashes.
+/// The notes of a worker, what makes it need a person first, and one about its stashes.
 fn notes(ctx: &Context<'_>, worker: &Worker) -> Vec<String> {
     let count = ctx.of(worker).map_or(0, |ctx| stashes(&ctx.repo, worker).len());
     let stashed = (count > 0).then(|| format!("it has {count} in `git stash list`, which all workers share"));
-    worker.notes.iter().map(Note::to_string).chain(stashed).collect()
+    let mut notes: Vec<&Note> = worker.notes.iter().collect();
+    notes.sort_by_key(|note| note.rank());
+    notes.into_iter().map(Note::to_string).chain(stashed).collect()
 }
 
 /// What the program does. A note tells of a program that does not know its task.

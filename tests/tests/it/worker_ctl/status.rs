@@ -115,6 +115,15 @@ fn a_target_that_is_gone_is_told_once_and_its_worker_needs_a_person() {
     floor.ctl(&["patrol"]).succeeds();
     assert_eq!(floor.ctl(&["wait", "eve", "--timeout", "30s"]).succeeds().stdout, "eve error\n");
     floor.ctl(&["accept", "eve"]).exit(1).any_out().err_has("eve is working").err_has(told);
+    // An older note is not what the person is needed for.
+    let before = floor.root.read("state.json");
+    let mut state: Value = serde_json::from_str(&before).unwrap();
+    let notes = state["workers"]["eve"]["notes"].as_array_mut().unwrap();
+    notes.insert(0, serde_json::json!({ "kind": "child_landed" }));
+    floor.root.write("state.json", &state.to_string());
+    let shown = app.shopfloor(&["status"]).exit(0).any_err();
+    shown.out_has("eve: the source has no branch rel").out_has("`shopfloor adopt WORKTREE --target BRANCH`");
+    floor.root.write("state.json", &before);
     floor.ctl(&["doctor"]).exit(1).any_err().out_has("the source has no branch rel");
     app.git(&["branch", "rel", "main"]);
     floor.until("eve", "needs_review");
