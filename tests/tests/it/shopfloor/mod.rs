@@ -6,6 +6,7 @@ mod first_day;
 mod names;
 mod reap;
 mod requests;
+mod rm;
 mod setup;
 mod teardown;
 mod verbs;
