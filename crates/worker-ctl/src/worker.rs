@@ -390,7 +390,10 @@ impl Worker {
     /// What to do where it has nothing to review.
     pub fn review_hint(&self) -> String {
         if let Some(note) = self.notes.iter().find(|note| note.is_of_lost_branch()) {
-            return note.to_string();
+            return match note.is_of_own_branch() {
+                true => format!("{note}; {}, or run `worker-ctl reset {} --force`", self.branch_hint(None), self.name),
+                false => note.to_string(),
+            };
         }
         match self.task {
             Task::Rejected => {

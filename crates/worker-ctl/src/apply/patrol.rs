@@ -58,7 +58,7 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
     }
     // Read again under the locks: now no other process changes these workers.
     let state = ctx.state()?;
-    let seen = Seen::read(ctx, &state)?;
+    let seen = Seen::read(ctx, &state, scope)?;
     for (name, _lock) in locks {
         ctx.check_ending()?;
         let Some(worker) = state.workers.get(&name) else { continue };
@@ -88,7 +88,7 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
 /// Records what has happened to one worker, whose lock the caller holds.
 pub fn record_news(ctx: &Context<'_>, name: &str) -> Result<()> {
     let mut now = ctx.worker(name)?;
-    let seen = Seen::read(ctx, &ctx.state()?)?;
+    let seen = Seen::read(ctx, &ctx.state()?, PatrolScope::All)?;
     while let Some(input) = next_input(ctx, &now, &seen, PatrolScope::All)? {
         match transition::observe(ctx, &now, &input)? {
             Some(after) if after != now => now = after,
@@ -148,7 +148,7 @@ fn is_leaving(path: &Path) -> bool {
 /// The workers that something has happened to, each with the first input that is not recorded yet.
 pub fn look(ctx: &Context<'_>, scope: PatrolScope) -> Result<Vec<(Worker, Input)>> {
     let state = ctx.state()?;
-    let seen = Seen::read(ctx, &state)?;
+    let seen = Seen::read(ctx, &state, scope)?;
     let mut news = Vec::new();
     for worker in state.workers.into_values() {
         ctx.warn_on_failure(&worker.name, || limit_log(ctx, &worker, &seen.panes));
@@ -181,15 +181,15 @@ struct Seen {
 }
 
 impl Seen {
-    fn read(ctx: &Context<'_>, state: &State) -> Result<Seen> {
+    fn read(ctx: &Context<'_>, state: &State, scope: PatrolScope) -> Result<Seen> {
         let (panes, trees) = (ctx.tmux()?.panes()?, ctx.trees(state)?);
         let is_alive = |worker: &Worker| matches!(worker.program.session, Session::Up | Session::Down);
         let is_job =
             |worker: &Worker| worker.program.job.is_some() && worker.program.pane_id.is_some() && is_alive(worker);
         let jobs = state.workers.values().any(is_job).then(|| jobs::all(ctx)).flatten();
         // Where the source is gone, no worktree is seen there either.
-        let gone = adoption::gone_targets(ctx, state).unwrap_or_default();
-        Ok(Seen { panes, trees, jobs, gone })
+        let gone = if scope == PatrolScope::All { adoption::gone_targets(ctx, state).ok() } else { None };
+        Ok(Seen { panes, trees, jobs, gone: gone.unwrap_or_default() })
     }
 }
 

@@ -65,6 +65,8 @@ fn an_agent_on_another_branch_gets_a_note() {
     assert!(notes().contains("worker/adam was deleted"), "{}", notes());
     let back = format!("branch worker/adam {}`", tip(&floor));
     floor.ctl(&["doctor"]).exit(1).out_has("was deleted").out_has(&back).out_has("`worker-ctl reset adam --force`");
+    let refused = floor.ctl(&["accept", "adam"]).exit(1).any_out();
+    refused.err_has("branch worker/adam COMMIT`").err_has("`worker-ctl reset adam --force`");
     // Whatever puts it back takes the note back, also without a patrol.
     let noted = || floor.status("adam")["notes"].to_string();
     floor.ctl(&["reset", "adam"]).succeeds();
