@@ -1,6 +1,7 @@
 //! Decides whether and how a worker's work is rebased onto the default branch.
 
 use shopfloor_core::error::Result;
+use shopfloor_core::text::shell_word;
 
 use crate::facts::worker_state::Standing;
 use crate::failure;
@@ -40,10 +41,10 @@ pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
             .hint(format!("wait until {} has finished that rebase", worker.name)));
     }
     if standing.worktree.is_shared {
-        let name = &worker.name;
+        let (name, text) = (&worker.name, shell_word(format!("Merge {branch} into your branch").as_ref()));
         return Err(failure::WRONG_STATE
             .failure(format!("the branch {} of {name} is others' too, and is not rebased", worker.branch))
-            .hint(format!("ask for a merge: {}", worker.message_hint(&format!("'Merge {branch} into your branch'")))));
+            .hint(format!("ask for a merge: {}", worker.message_hint(&text))));
     }
     require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
     decide(standing, branch)
