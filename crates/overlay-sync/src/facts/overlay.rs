@@ -69,6 +69,28 @@ impl Overlay {
         Ok(if is_watched { self.store.polled() } else { Vec::new() })
     }
 
+    /// Exit 1 in a worktree that is attached to another overlay of this repository, where nobody has named one: an older
+    /// version gave it another name while it did not know the main checkout of a separate git directory.
+    pub fn refuse_other_name(&self) -> Result<()> {
+        let Some(own) = Workspace::overlay_of(&self.repo.git_dir)?.filter(|own| *own != self.dir) else {
+            return Ok(());
+        };
+        let is_usual = default_dir(&self.env, &self.repo).is_ok_and(|dir| real(&dir) == self.dir);
+        // An agent may have written what the worktree says. What is in the user's data counts.
+        let store = OverlayStore::in_overlay(&own);
+        let is_ours = store.is_claimed() && store.check_owner(&self.repo.home.common_dir).is_ok();
+        if !is_usual || own.parent() != self.dir.parent() || !is_ours {
+            return Ok(());
+        }
+        let (root, own) = (self.repo.require_worktree()?, own.as_path());
+        let what = format!("{} is attached to {}", root.display(), own.display());
+        let (name, path) = (shell_word(own), shell_word(root));
+        Err(failure::UNKNOWN.failure(format!("{what}, and the overlay here is {}", self.dir.display())).hint(format!(
+            "use that one with `--overlay {name}`, or change to the one here: `overlay-sync --overlay {name} detach {path} && \
+             overlay-sync -C {path} attach`"
+        )))
+    }
+
     /// Takes the lock under which everything in the overlay is read and written. Exit 1 when the overlay is gone,
     /// because taking the lock would create it.
     pub fn lock(&self) -> Result<Lock> {

@@ -129,6 +129,29 @@ fn a_linked_worktree_of_a_separate_git_directory_has_the_overlay_of_the_main_che
 }
 
 #[test]
+fn a_worktree_that_is_attached_to_an_overlay_of_another_name_says_so() {
+    let w = World::new();
+    let s = scene(&w);
+    s.a.write(".env", "A=1\n");
+    let older = w.home(".local/share/shopfloor/overlays/older");
+    let named = ["--overlay", older.to_str().unwrap()];
+    for args in [&["add", ".env"][..], &["attach"]] {
+        s.a.overlay(&[&named[..], args].concat()).succeeds();
+    }
+    for args in [&["sync"][..], &["sync", "-n"]] {
+        let refused = s.a.overlay(args).exit(1);
+        refused.err_has("is attached to ").err_has("overlays/older, and the overlay here is ").err_has(" detach ");
+    }
+    s.a.overlay(&[&named[..], &["sync"]].concat()).succeeds();
+    s.app.overlay(&["sync"]).exit(0).err_has("there is no overlay yet");
+    let detach = s.a.overlay(&["sync"]).exit(1).any_out();
+    let way = detach.stderr.split('`').find(|part| part.contains(" detach ")).unwrap().to_owned();
+    s.a.sh(&way).exit(0).any_out().any_err();
+    s.a.overlay(&["sync"]).succeeds();
+    assert_eq!(s.a.read(".env"), "A=1\n");
+}
+
+#[test]
 fn a_directory_around_a_worktree_is_no_overlay() {
     let w = World::new();
     let s = scene(&w);
