@@ -1,8 +1,7 @@
 //! Removals of several agents.
 
-use super::verbs::origins;
 use crate::support::floor::Floor;
-use crate::support::world::{World, text};
+use crate::support::world::{World, text, write};
 
 /// The error is the last line, so nothing goes after it.
 #[test]
@@ -23,7 +22,8 @@ fn a_removal_of_several_ends_with_the_one_that_cannot_go() {
 #[test]
 fn what_lies_inside_of_another_worktree_goes_before_it() {
     let w = World::new();
-    let (floor, _) = origins(&w);
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
+    let floor = Floor::adopted(&w, &["adam"]);
     let app = &floor.app;
     for workers in [&["p", "c"][..], &["p"], &["c"]] {
         let p = w.at(app.spawn(&["subtree", "p"]).exit(0).any_err().stdout.trim_end());

@@ -8,7 +8,7 @@ use crate::support::world::{Repo, World, built, text, wait_for, which, write};
 
 /// A repository with a worktree of each origin: one of `new`, its child, one that a person made, one where Claude Code puts
 /// its own, and one of `new --clone`.
-pub fn origins(w: &World) -> (Floor<'_>, [&'static str; 5]) {
+fn origins(w: &World) -> (Floor<'_>, [&'static str; 5]) {
     which("tmux");
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
     let app = w.app();
