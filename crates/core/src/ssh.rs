@@ -155,7 +155,18 @@ impl Ssh<'_> {
     /// Runs a command there to its end. Exit 4, kind `unreachable`, if the host does not answer.
     pub fn run(&self, words: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Output> {
         match self.bounded(self.cmd(words, input)?, limit)? {
-            Some(output) if output.status.code() == 255 => {
+            Some(output) => self.arrived(output),
+            None => {
+                let why = format!("nothing within {} s, or more than {} MB", limit.as_secs(), MOST >> 20);
+                Err(self.failure(UNREACHABLE, "there is no whole answer from", [why]))
+            }
+        }
+    }
+
+    /// What a command there came to. Exit 4, kind `unreachable`, if ssh itself or a line that was cut has ended it.
+    pub fn arrived(&self, output: Output) -> Result<Output> {
+        match output.status.code() {
+            255 => {
                 // Whoever answers there can say anything.
                 let said = String::from_utf8_lossy(&output.stderr);
                 let short = |line: &str| printable(&line.chars().take(LONGEST_LINE).collect::<String>());
@@ -165,16 +176,12 @@ impl Ssh<'_> {
                     false => self.failure(UNREACHABLE, "there is no answer from", said),
                 })
             }
-            Some(output) if output.status.code() == CUT_OFF => Err(self.failure(
+            CUT_OFF => Err(self.failure(
                 UNREACHABLE,
                 "the line was cut to",
                 ["what was sent did not arrive whole, and nothing was done with it".to_owned()],
             )),
-            Some(output) => Ok(output),
-            None => {
-                let why = format!("nothing within {} s, or more than {} MB", limit.as_secs(), MOST >> 20);
-                Err(self.failure(UNREACHABLE, "there is no whole answer from", [why]))
-            }
+            _ => Ok(output),
         }
     }
 

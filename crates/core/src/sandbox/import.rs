@@ -214,7 +214,7 @@ impl Sandbox {
         let known = run_git("for-each-ref", git.cmd(&self.common_dir).args(known))?;
         let revisions = [tips.join("\n").as_bytes(), b"\n", &known].concat();
         let incoming = Incoming { dir: &self.dir, common_dir: &self.common_dir, settings: &self.settings };
-        incoming.take(git, tips, self.look(format, line)?.input(revisions))
+        incoming.take(git, tips, self.look(format, line)?.input(revisions), &|_| Ok(()))
     }
 
     /// Brings the index outside on to what the branch is at. Where somebody has staged something else there, it stays. It is

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Seek;
+use std::io::{Read, Seek};
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{REFUSED, SandboxSettings, bytes};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::git::{Git, nul_fields, run_git};
-use crate::proc::Cmd;
+use crate::proc::{Cmd, Status};
 use crate::text::printable;
 
 /// What an import takes at most, beside what the settings say: bytes of the pack if all objects have no more than four times
@@ -38,18 +38,25 @@ pub struct Incoming<'a> {
 
 impl Incoming<'_> {
     /// Looks at what `packing` writes in quarantine, and puts it among the objects if everything that these commits lead to
-    /// is there, and nobody is to refuse it. `packing` gets what it needs on stdin.
-    pub fn take(&self, git: &Git, tips: &[&str], packing: Cmd) -> Result<()> {
+    /// is there, and nobody is to refuse it. `packing` gets what it needs on stdin, and `ended` says whether how it ended is no
+    /// fault of the commits.
+    pub fn take(&self, git: &Git, tips: &[&str], packing: Cmd, ended: &dyn Fn(Status) -> Result<()>) -> Result<()> {
         let quarantine = self.dir.join("incoming");
         // What a killed import left.
         fs::remove_tree(&quarantine)?;
         fs::create_private_dir(&quarantine)?;
-        let taken = self.take_through(&quarantine, git, tips, packing);
+        let taken = self.take_through(&quarantine, git, tips, (packing, ended));
         fs::remove_tree(&quarantine)?;
         taken
     }
 
-    fn take_through(&self, quarantine: &Path, git: &Git, tips: &[&str], packing: Cmd) -> Result<()> {
+    fn take_through(
+        &self,
+        quarantine: &Path,
+        git: &Git,
+        tips: &[&str],
+        (packing, ended): (Cmd, &dyn Fn(Status) -> Result<()>),
+    ) -> Result<()> {
         let limit = Duration::from_secs(self.settings.limits.seconds.max(1));
         let most = usize::try_from(self.most_of_all() / 4).unwrap_or(usize::MAX).max(MOST_OF_PACK);
         let packed = packing.into_file(fs::scratch(quarantine)?, limit, most)?;
@@ -57,8 +64,14 @@ impl Incoming<'_> {
             let why = format!("what is new takes longer than {} s or more than {most} bytes to pack", limit.as_secs());
             return Err(refused(&why).hint(ALLOW));
         };
+        ended(status)?;
         if !status.success() {
             return Err(refused("objects of its commits are missing or damaged"));
+        }
+        let mut first = [0; 4];
+        if again(&pack)?.read_exact(&mut first).is_err() || first != *b"PACK" {
+            return Err(refused("what was sent is no pack of git")
+                .hint("if a start-up file of the shell there prints something, let it do that on a terminal only"));
         }
         fs::create_dir(&quarantine.join("pack"))?;
         let objects = self.common_dir.join("objects");

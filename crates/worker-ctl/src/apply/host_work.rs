@@ -11,7 +11,7 @@ use shopfloor_core::fs;
 use shopfloor_core::git::Git;
 use shopfloor_core::proc::Output;
 use shopfloor_core::sandbox::Incoming;
-use shopfloor_core::ssh::{self, UNREACHABLE};
+use shopfloor_core::ssh;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::recover::FinishedAccepts;
@@ -114,13 +114,14 @@ pub fn fetch(ctx: &Context<'_>, host: &Host, worker: &str, sha: &str) -> Result<
         settings.limits.seconds = settings.limits.seconds.max(LIMIT.as_secs());
         let incoming = Incoming { dir: &dir, common_dir: &repo.common, settings: &settings };
         let git = Git::find(ctx.env)?.common(&repo.common)?;
-        let taken = incoming.take(&git, &[sha], packing);
-        fs::remove_tree(&dir)?;
+        let (errors, said) = fs::scratch(&dir)?;
         // A line that was cut looks like a pack that is damaged.
-        taken.map_err(|failure| match ssh.run(&["true".into()], Vec::new(), ssh::SHORT) {
-            Err(cut) if UNREACHABLE.is_kind_of(&cut) => cut,
-            _ => failure,
-        })?;
+        let taken = incoming.take(&git, &[sha], packing.error_file(errors), &|status| {
+            let stderr = fs::read_tail(&said, 1 << 20).unwrap_or_default();
+            ssh.arrived(Output { status, stdout: Vec::new(), stderr }).map(drop)
+        });
+        fs::remove_tree(&dir)?;
+        taken?;
         if repo.commit(&repo.top, sha)?.as_deref() != Some(sha) {
             return Err(failure::there(4, format!("{}: what it names is no commit of {worker}", host.name)));
         }

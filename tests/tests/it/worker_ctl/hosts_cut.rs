@@ -7,7 +7,7 @@ use crate::support::floor::Floor;
 use crate::support::host::{hire, hub, needs_sshd, row, work};
 use crate::support::sweep::{kill_at_each, sweep_git};
 use crate::support::worker::{deadly_git, prompts, tip};
-use crate::support::world::{World, text, wait_for};
+use crate::support::world::{World, text, wait_for, which};
 
 /// An ssh that fails at the nth call: before anything has gone over the line, or when everything has.
 fn cutting_ssh(w: &World) -> PathBuf {
@@ -157,17 +157,20 @@ fn a_command_whose_connection_dies_goes_on_on_the_host() {
     hire(&floor, "big:eve");
     let flag = big.home.path.join("cut");
     // Its own sshd dies as soon as the command that the file names has begun.
-    big.program(
-        "worker-ctl",
-        &format!(
-            "case \" $* \" in *\" $(cat '{flag}' 2>/dev/null || echo none) \"*) rm -f '{flag}'\n\
-             p=$$; while p=$(ps -o ppid= -p $p | tr -d ' ') && [ -n \"$p\" ] && [ \"$p\" -gt 1 ]; do\n\
-             case $(ps -o args= -p $p) in *' -D '*) break;; sshd:*|sshd-session:*) kill -9 $p;; esac; done;; esac\n\
-             exec '{tool}' \"$@\"",
-            flag = flag.display(),
-            tool = w.path("bin/worker-ctl").display()
-        ),
-    );
+    let dying = |program: &str, real: &Path| {
+        big.program(
+            program,
+            &format!(
+                "case \" $* \" in *\" $(cat '{flag}' 2>/dev/null || echo none) \"*) rm -f '{flag}'\n\
+                 p=$$; while p=$(ps -o ppid= -p $p | tr -d ' ') && [ -n \"$p\" ] && [ \"$p\" -gt 1 ]; do\n\
+                 case $(ps -o args= -p $p) in *' -D '*) break;; sshd:*|sshd-session:*) kill -9 $p;; esac; done;; esac\n\
+                 exec '{real}' \"$@\"",
+                flag = flag.display(),
+                real = real.display()
+            ),
+        );
+    };
+    dying("worker-ctl", &w.path("bin/worker-ctl"));
     let cut = |word: &str, args: &[&str]| {
         std::fs::write(&flag, word).unwrap();
         let ended = floor.ctl(args).any_status().any_out().any_err();
@@ -179,6 +182,10 @@ fn a_command_whose_connection_dies_goes_on_on_the_host() {
     wait_for(|| row(&floor, "big:eve")["task"] != "idle");
     floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
     cut("review", &["review", "big:eve"]);
+    // The commits are not to blame.
+    dying("git", &which("git"));
+    let refused = cut("pack-objects", &["review", "big:eve", "--json"]);
+    assert_eq!((*refused.status, text(&refused.json(), "/error/kind")), (Some(4), "unreachable"));
     floor.ctl(&["review", "big:eve"]).succeeds();
     // The source has it, and the host learns it with the next command.
     let landed = cut("landed", &["accept", "big:eve"]);

@@ -94,6 +94,8 @@ fn commits_of_a_host_are_looked_at_as_a_strangers() {
     };
     packs("exec yes");
     assert!(refused().contains("takes longer than"));
+    packs(&format!("echo Welcome; exec '{}' \"$@\"", git.display()));
+    assert!(refused().contains("no pack of git"));
     packs("exec head -c 5000000 /dev/zero");
     refused();
     packs("cat > /dev/null; printf 'PACK\\0\\0\\0\\2\\0\\0\\0\\0'");
