@@ -110,11 +110,8 @@ fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
             Failure::usage("`--root` has a part that is `.` or `..`").hint("write it as `~/DIR`, or from `/` on")
         );
     }
-    if ctx.root.config.hosts.contains_key(name) {
-        return Err(failure::EXISTS
-            .failure(format!("{name} is a host already"))
-            .hint(format!("choose another name, or forget that one: `worker-ctl host remove {name}`")));
-    }
+    let recorded = recorded_root(ctx, (name, &args.ssh), given.as_deref())?;
+    let given = recorded.map(Into::into).or(given);
     let mut host = Host { name: name.to_owned(), table: HostTable { ssh: args.ssh.clone(), ..HostTable::default() } };
     if ctx.is_dry {
         let would = format!("make {} a host with the name {name}", args.ssh);
@@ -137,8 +134,11 @@ fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
     let ssh = ssh_to(ctx, &host);
     if made["is_root"] != true {
         let own = [format!("--source={source}"), format!("--target={root}"), format!("--branch={}", ctx.clone.branch)];
-        ssh.ask(&["init", &own[0], &own[1], &own[2]], ssh::LONG).map_err(|failure| {
-            Failure { hints: Vec::new(), ..failure }.hint("name another directory with `--root DIR`")
+        ssh.ask(&["init", &own[0], &own[1], &own[2]], ssh::LONG).map_err(|failure| match failure.exit {
+            Exit::No | Exit::Bad => {
+                Failure { hints: Vec::new(), ..failure }.hint("name another directory with `--root DIR`")
+            }
+            _ => failure.hint("the same command again does what is left"),
         })?;
     }
     let config = String::from_utf8_lossy(&fs::read(&layout::config(&ctx.root.path))?.unwrap_or_default()).into_owned();
@@ -152,6 +152,18 @@ fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
         }
     })?;
     finish(ctx, &host)
+}
+
+/// The root of a host that is on record, for which what is left is done. Exit 1 if that is not the one that is meant.
+fn recorded_root<'a>(ctx: &'a Context<'_>, (name, dest): (&str, &str), root: Option<&str>) -> Result<Option<&'a str>> {
+    let Some(table) = ctx.root.config.hosts.get(name) else { return Ok(None) };
+    let is_its = |root: &str| Path::new(&table.root).ends_with(root.strip_prefix("~/").unwrap_or(root));
+    if table.ssh != dest || !root.is_none_or(is_its) {
+        return Err(failure::EXISTS
+            .failure(format!("{name} is a host already, of another destination or root"))
+            .hint(format!("choose another name, or forget that one: `worker-ctl host remove {name}`")));
+    }
+    Ok(Some(&table.root))
 }
 
 /// Looks whether all is well there, and keeps the sessions there up.

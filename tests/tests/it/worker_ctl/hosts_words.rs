@@ -137,7 +137,17 @@ fn a_host_gets_a_place_that_nobody_has() {
             w.path("bin/worker-ctl").display()
         ),
     );
-    add(&["--ssh", "big"]).exit(4).any_out().any_err();
+    add(&["--ssh", "big"]).exit(4).any_err().out_has("the same command again does what is left");
+    // So does one that was cut when the host was on record.
+    let ctl = w.path("bin/worker-ctl");
+    small.program(
+        "worker-ctl",
+        &format!("case \" $* \" in *' up '*) exit 9;; *) exec '{}' \"$@\";; esac", ctl.display()),
+    );
+    add(&["--ssh", "small"]).exit(4).any_err().out_has("is a host now");
+    small.program("worker-ctl", &format!("exec '{}' \"$@\"", ctl.display()));
+    refused(&["--ssh", "big"], "is a host already");
+    refused(&["--ssh", "small", "--root", "/elsewhere"], "is a host already");
     add(&["--ssh", "small"]).exit(0).any_err().any_out();
     assert_eq!(small.tip(), crate::support::worker::tip(&floor));
     // One root has one name here.
