@@ -16,6 +16,10 @@ use crate::names::checked_name;
 use crate::root::WorkerRoot;
 use crate::settings::HostTable;
 
+/// What ends a word, and what follows a name in a sentence.
+const ENDS: [char; 5] = [',', ':', '.', ';', '\n'];
+const VERBS: &str = "is was has have does did cannot conflicts runs works asks will stays needs and or";
+
 /// A host with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
@@ -34,26 +38,32 @@ pub fn ref_name(worker: &str) -> String {
 }
 
 impl Host {
-    /// What the host says, for a person here: these workers have the names that they have here, as the first word, behind
-    /// a word that tells of one, and in commands; and commands without one say where.
+    /// What the host says, for a person here: these workers have the names that they have here, as the first word and behind
+    /// a word that tells of one, and in commands; and commands without one say where. As a name may be an ordinary word, in
+    /// sentences it counts where no noun can follow.
     pub fn renamed(&self, text: &str, named: &[String], known: &[String]) -> String {
         let host = &self.name;
         let is_its = |word: &str| {
-            let bare = word.trim_end_matches([',', ':', '.', ';', '\n']);
+            let bare = word.trim_end_matches(ENDS);
             named.iter().chain(known).any(|name| name == bare)
         };
-        let words = |text: &str, is_place: &dyn Fn(usize, Option<&str>) -> bool| {
+        let words = |text: &str, is_place: &dyn Fn(usize, &[&str]) -> bool| {
             let all: Vec<&str> = text.split(' ').collect();
-            let before = |n: usize| n.checked_sub(1).and_then(|n| all.get(n).copied());
-            let renamed = all.iter().enumerate().map(|(n, word)| match is_place(n, before(n)) && is_its(word) {
+            let renamed = all.iter().enumerate().map(|(n, word)| match is_its(word) && is_place(n, &all) {
                 true => format!("{host}:{word}"),
                 false => (*word).to_owned(),
             });
             renamed.collect::<Vec<_>>().join(" ")
         };
-        let tells = |word: Option<&str>| word.is_some_and(|word| ["of", "to", "for", "worker"].contains(&word));
+        let is_subject = |n: usize, all: &[&str]| match all[n + 1..] {
+            [] => true,
+            // The columns of a table.
+            ["", _, ..] => n == 0,
+            [next, ..] => all[n].ends_with(ENDS) || VERBS.split(' ').any(|verb| verb == next),
+        };
+        let tells = |n: usize, all: &[&str]| n > 0 && ["of", "to", "for", "worker"].contains(&all[n - 1]);
         let parts = text.split('`').enumerate().map(|(n, part)| match n % 2 {
-            0 => words(part, &|word, before| n == 0 && word == 0 || tells(before)),
+            0 => words(part, &|word, all| (n == 0 && word == 0 || tells(word, all)) && is_subject(word, all)),
             // A quoted name, or a command, in which the first two words are the tool and what it does.
             _ if !part.contains(' ') => words(part, &|_, _| true),
             // Hosts are those from here.

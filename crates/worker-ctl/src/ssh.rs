@@ -66,7 +66,10 @@ impl Ssh<'_> {
             let here = |line: &str| self.host.renamed(&printable(line), &[], &known);
             let text = |value: &Value| value.as_str().unwrap_or_default().lines().map(here).collect::<Vec<_>>();
             let lines = text(&error["message"]);
-            let message = format!("{host}: {}", lines.first().map_or("failed", String::as_str));
+            let said = lines.first().map_or("failed", String::as_str);
+            // The name of a worker says where already.
+            let prefix = if said.starts_with(&format!("{host}:")) { String::new() } else { format!("{host}: ") };
+            let message = prefix + said;
             let failed = failure::there(output.status.code(), message).details(lines.into_iter().skip(1));
             // No command to run comes from a host: what it proposes are its words.
             let hints = error["hints"].as_array().into_iter().flatten().flat_map(text);

@@ -59,6 +59,12 @@ fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
         .out_has("would ")
         .out_has("Do that on big?");
     floor.ctl(&["peek", "big:eve"]).exit(1).err_has("there is no worker `big:eve`");
+    // A name may be an ordinary word, and says only once where it is.
+    hire(&floor, "big:a");
+    floor.ctl(&["start", "big:a", "--task", "think"]).succeeds();
+    let asked = floor.ctl(&["nuke", "big:a", "--force"]).exit(3).any_out();
+    assert!(asked.stderr.contains(": a person must decide"), "{asked}");
+    floor.ctl(&["review", "big:a"]).exit(1).err_has("error: big:a is working");
     // A tool that does not run there is no answer.
     machines[0].program("worker-ctl", "exit 127");
     let failed = floor.ctl(&["message", "big:eve", "x", "--json"]).exit(4).json();
