@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::text::nearest;
 
@@ -15,6 +16,9 @@ use crate::failure;
 use crate::names::checked_name;
 use crate::root::WorkerRoot;
 use crate::settings::HostTable;
+
+/// For how many seconds a command whose answer was lost is the same one.
+const KNOWN_FOR: i64 = 3_600;
 
 /// What ends a word, and what follows a name in a sentence.
 const ENDS: [char; 5] = [',', ':', '.', ';', '\n'];
@@ -155,6 +159,8 @@ pub struct HostWork {
     /// The default branch's commit that the host has.
     pub pushed: Option<String>,
     pub reviews: BTreeMap<String, SeenWork>,
+    /// Commands whose answer was lost, by the digest of their words: under which id they begin something, and since when.
+    pub unanswered: BTreeMap<String, (String, i64)>,
 }
 
 /// Some work that a person has reviewed.
@@ -176,6 +182,22 @@ impl HostWork {
         match work.v > 1 {
             true => Err(unreadable().hint("a later version of worker-ctl wrote it: use that one")),
             false => Ok(work),
+        }
+    }
+
+    /// The id of a command: the one that it had before if its answer was lost.
+    pub fn id_of(&self, key: &str, now: i64) -> String {
+        let known = self.unanswered.get(key).filter(|(_, at)| now - at < KNOWN_FOR);
+        known.map_or_else(|| Digest::of(fs::unique_name().as_bytes()).to_string(), |(id, _)| id.clone())
+    }
+
+    /// Remembers the id of a command whose answer was lost, and forgets that of one that has been done.
+    pub fn note_answer(&mut self, (key, id): (String, String), told: &Result<Exit>, now: i64) {
+        self.unanswered.retain(|_, (_, at)| now - *at < KNOWN_FOR);
+        match told {
+            Err(_) => drop(self.unanswered.insert(key, (id, now))),
+            Ok(Exit::Done) => drop(self.unanswered.remove(&key)),
+            Ok(_) => {}
         }
     }
 

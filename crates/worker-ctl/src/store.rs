@@ -23,6 +23,9 @@ const VERSION: u64 = 4;
 /// How many backups are kept.
 const BACKUPS: usize = 5;
 
+/// How many commands of a hub are known that have begun something.
+const MOST_BEGUN: usize = 200;
+
 /// The content of `state.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -38,6 +41,9 @@ pub struct State {
     /// The tasks that wait for a worker.
     #[serde(default, skip_serializing_if = "TaskQueue::is_unused")]
     pub queue: TaskQueue,
+    /// What a hub has begun here last: the id of its command, and the worker or the tasks of the queue.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub begun: Vec<(String, Vec<String>)>,
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
@@ -45,6 +51,18 @@ pub struct State {
 impl State {
     pub fn new(tmux_socket: &Path) -> State {
         State { version: VERSION, tmux_socket: tmux_socket.to_owned(), ..State::default() }
+    }
+
+    /// What a command of a hub has begun.
+    pub fn begun(&self, op: &str) -> Option<Vec<String>> {
+        self.begun.iter().find(|(known, _)| known == op).map(|(_, what)| what.clone())
+    }
+
+    /// Notes what a command of a hub begins.
+    pub fn note_begun(&mut self, op: &str, what: &[String]) {
+        self.begun.push((op.to_owned(), what.to_owned()));
+        let surplus = self.begun.len().saturating_sub(MOST_BEGUN);
+        self.begun.drain(..surplus);
     }
 
     /// Parses the file's content, or returns why it cannot be parsed.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use shopfloor_core::args::flag_duration;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Output, Status};
 use shopfloor_core::ssh::UNREACHABLE;
@@ -164,6 +165,7 @@ impl Line {
         }
         // Nobody lands meanwhile what is sent back or taken away.
         let held = self.tell_first(ctx)?.filter(|_| is_one(&command, &["reject reset rebase"]));
+        let op = self.begins_once(ctx)?;
         let (ssh, input) = (ssh_to(ctx, &self.host), self.input.clone());
         if is_one(&command, &["attach login"]) && !ctx.is_dry {
             return Ok(exit_of(ssh.on_terminal(&ssh.tool(&self.words))?.foreground()?));
@@ -179,12 +181,40 @@ impl Line {
             self.words.insert(1, "--yes".into());
         }
         let limit = if command == "peek" { ssh::SOON / 4 } else { ssh::LONG };
-        let told = ssh.run(&ssh.known_tool(&self.words), input, limit).and_then(|output| self.tell(ctx, &output));
+        let mut told = ssh.run(&ssh.known_tool(&self.words), input, limit).and_then(|output| self.tell(ctx, &output));
+        if let Some(op) = op {
+            ctx.warn_on_failure(&self.host.name, || self.note_answer(ctx, op, &told));
+            let hint = "it may have been done; within an hour the same command says so, and begins nothing twice";
+            told = told.map_err(|failure| match UNREACHABLE.is_kind_of(&failure) {
+                true => failure.hint(hint),
+                false => failure,
+            });
+        }
         // Where nobody knows what came of it, it may have been done.
         if told.as_ref().map_or(true, |exit| exit.code() == 0) && !ctx.is_dry {
             ctx.warn_on_failure(&self.host.name, || self.remember(ctx, held, told.is_ok()));
         }
         told
+    }
+
+    /// Gives a command that begins something an id, by which the host knows it again. Returns that with the digest of its
+    /// words.
+    fn begins_once(&mut self, ctx: &Context<'_>) -> Result<Option<(String, String)>> {
+        if self.command != "start" || self.matches.contains_id("resume") || ctx.is_dry {
+            return Ok(None);
+        }
+        let words = self.words.join(OsStr::new("\n"));
+        let key = Digest::of(&[words.as_encoded_bytes(), b"\n", &self.input].concat()).to_string();
+        let id = HostWork::load(&ctx.root.path, &self.host.name)?.id_of(&key, ctx.now());
+        self.words.insert(1, format!("--op={id}").into());
+        Ok(Some((key, id)))
+    }
+
+    /// Keeps what came of such a command.
+    fn note_answer(&self, ctx: &Context<'_>, op: (String, String), told: &Result<Exit>) -> Result<()> {
+        let (root, host, now) = (&ctx.root.path, &self.host.name, ctx.now());
+        let _lock = hosts::lock(root, host)?;
+        HostWork::update(root, host, |work| work.note_answer(op, told, now))
     }
 
     /// Tells the host first what has landed, and where the branch is, where the command depends on that. Returns the host's

@@ -145,6 +145,8 @@ pub struct NewTasks<'a> {
     pub worker: Option<&'a String>,
     /// The task that has to land before these, if they name none.
     pub after: Option<&'a String>,
+    /// The id of a hub's command, which queues them once.
+    pub op: Option<&'a String>,
 }
 
 /// Appends tasks to the queue: all, or none with exit 2.
@@ -179,7 +181,14 @@ pub fn enqueue(ctx: &Context<'_>, new: &NewTasks<'_>) -> Result<Exit> {
             return Err(Failure::malformed(format!("{at}: the task is empty")).hint("write what is to be done"));
         }
     }
-    let change = |state: &mut State| add(state, tasks);
+    let change = |state: &mut State| match new.op.and_then(|op| state.begun(op)) {
+        Some(ids) => Ok(ids),
+        None => {
+            let ids = add(state, tasks)?;
+            new.op.into_iter().for_each(|op| state.note_begun(op, &ids));
+            Ok(ids)
+        }
+    };
     let ids = if ctx.is_dry { change(&mut ctx.state()?)? } else { ctx.update(change)? };
     let answer = json!({ "queued": ids });
     match ctx.is_dry {

@@ -19,6 +19,7 @@ use crate::plan::machine::Input;
 use crate::plan::queue::{is_free, require_agent};
 use crate::plan::start::start;
 use crate::store::State;
+use crate::tmux::typing::DeliveryVerdict;
 use crate::worker::{Task, Worker};
 
 #[derive(Debug, ClapArgs)]
@@ -57,6 +58,9 @@ pub struct Args {
     /// terminal, its program asks a question, or a step of its set-up still runs
     #[arg(long)]
     pub force: bool,
+    /// The id of a hub's command, which begins something once
+    #[arg(long, hide = true)]
+    pub op: Option<String>,
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
@@ -73,6 +77,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 files,
                 worker: args.named_worker.as_ref(),
                 after: args.after.as_ref(),
+                op: args.op.as_ref(),
             },
         );
     }
@@ -86,12 +91,18 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::catch_up(ctx);
     let is_full = room(ctx, &ctx.state()?) == 0;
     let plan = |worker: &Worker| planned(ctx, worker, &prompt, args.force);
-    let (worker, _lock, (standing, input)) = match args.worker.as_ref().or(args.named_worker.as_ref()) {
+    let first = begun(ctx, args)?;
+    let named = first.as_ref().or(args.worker.as_ref()).or(args.named_worker.as_ref());
+    let (worker, _lock, (standing, input)) = match named {
         Some(name) => {
             if is_full {
                 ctx.ui.note("more work at once than `max_working` lets the queue start");
             }
             let (worker, lock) = commands::locked(ctx, name)?;
+            let has_it = worker.pending_send.is_none() && worker.work.prompt.as_ref() == Some(&prompt);
+            if has_it && worker.task != Task::Idle && begun(ctx, args)?.is_some() {
+                return commands::print_delivery(ctx, name, Ok((worker, DeliveryVerdict::Delivered)));
+            }
             require_agent((name, &ctx.root.agent_name(&worker)), agent)?;
             let found = plan(&worker)?;
             (worker, lock, found)
@@ -103,10 +114,33 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         }
         None => pick(ctx, agent, &plan)?,
     };
+    if let Some(op) = args.op.as_ref().filter(|_| !ctx.is_dry) {
+        note_begun(ctx, op, &worker.name)?;
+    }
     let ctx = &ctx.of(&worker)?;
     commands::give(ctx, &worker, &input, format!("give the task to {}", worker.name), || {
         bring_up_to_date(ctx, &standing)?;
         Ok(task_text(ctx, &worker, &prompt))
+    })
+}
+
+/// The worker to whom the same command of a hub has begun to give the task.
+fn begun(ctx: &Context<'_>, args: &Args) -> Result<Option<String>> {
+    let Some(op) = &args.op else { return Ok(None) };
+    Ok(ctx.state()?.begun(op).and_then(|mut names| names.pop()))
+}
+
+/// Notes who gets the task. Exit 75 if the same command of a hub, whose line was cut, is just giving it to another one.
+fn note_begun(ctx: &Context<'_>, op: &str, name: &str) -> Result<()> {
+    ctx.update(|state| match state.begun(op) {
+        None => {
+            state.note_begun(op, &[name.to_owned()]);
+            Ok(())
+        }
+        Some(names) if names.iter().any(|known| known == name) => Ok(()),
+        Some(_) => Err(failure::BUSY
+            .failure("the same command gives the task to another worker at this moment")
+            .hint("run the same command again")),
     })
 }
 

@@ -180,6 +180,20 @@ fn a_command_whose_connection_dies_goes_on_on_the_host() {
     let refused = cut("start", &["start", "big:eve", "--task", "COMMIT a.txt one Add a", "--json"]);
     assert_eq!((*refused.status, text(&refused.json(), "/error/kind")), (Some(4), "unreachable"));
     wait_for(|| row(&floor, "big:eve")["task"] != "idle");
+    // Who is not told asks again, and nothing begins twice.
+    floor.ctl(&["start", "big:eve", "--task", "COMMIT a.txt one Add a", "--json"]).exit(0).any_err().out_has("big:eve");
+    let later = ["start", "--queue", "--host", "big", "--worker", "eve", "--task", "later"];
+    cut("start", &later);
+    floor.ctl(&later).exit(0).any_err().out_has("t1\n");
+    assert_eq!(floor.ctl(&["queue", "--host", "big"]).exit(0).any_err().stdout.lines().count(), 1);
+    floor.ctl(&["queue", "drop", "t1", "--host", "big"]).exit(0).any_out().any_err();
+    hire(&floor, "big:ada");
+    let anyone = ["start", "--host", "big", "--task", "think"];
+    cut("start", &anyone);
+    wait_for(|| row(&floor, "big:ada")["task"] != "idle");
+    floor.ctl(&anyone).exit(0).any_err().out_has("big:ada\n");
+    wait_for(|| prompts(&w.home("prompts.jsonl")).len() == 2);
+    floor.ctl(&["nuke", "big:ada", "--force", "--yes"]).exit(0).any_out().any_err();
     floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
     cut("review", &["review", "big:eve"]);
     // The commits are not to blame.
@@ -195,7 +209,7 @@ fn a_command_whose_connection_dies_goes_on_on_the_host() {
     floor.ctl(&["up", "big:eve"]).exit(0).any_out().any_err();
     assert_eq!((big.tip(), row(&floor, "big:eve")["task"].as_str()), (new.clone(), Some("idle")));
     assert_eq!(tip(&floor), new);
-    assert_eq!(prompts(&w.home("prompts.jsonl")).len(), 1);
+    assert_eq!(prompts(&w.home("prompts.jsonl")).len(), 2);
 }
 
 #[test]
