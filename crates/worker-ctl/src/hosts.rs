@@ -1,7 +1,7 @@
 //! The hosts of a root: other machines that have a root of their own for the same repository, which this one, their hub,
 //! asks over ssh. What is kept of each lies in `hosts/` of the root.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -144,7 +144,10 @@ impl LastSaid {
     pub fn answered(host: &Host, answer: &Value, now: i64) -> Result<LastSaid> {
         let rows = answer["workers"].as_array();
         let rows = rows.ok_or_else(|| failure::there(4, format!("{}: its `status` lists no workers", host.name)))?;
-        let is_good = |row: &&Value| row["name"].as_str().is_some_and(|name| checked_name(name).is_ok());
+        let mut seen = BTreeSet::new();
+        let is_good = |row: &&Value| {
+            row["name"].as_str().is_some_and(|name| checked_name(name).is_ok() && seen.insert(name.to_owned()))
+        };
         let workers = rows.iter().filter(is_good).cloned().collect();
         Ok(LastSaid { v: 1, at_unix: Some(now), unreachable_since_unix: None, workers })
     }

@@ -19,7 +19,6 @@ use crate::apply::new_worker::edit_config;
 use crate::apply::{publish, trash};
 use crate::commands::hosted::{self, HOSTED};
 use crate::commands::init::KEPT;
-use crate::commands::on_host::exit_of;
 use crate::commands::show;
 use crate::context::Context;
 use crate::failure;
@@ -27,7 +26,7 @@ use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::layout::{self, TOOL};
 use crate::names::checked_host_name;
 use crate::settings::HostTable;
-use crate::ssh::{self, Ssh};
+use crate::ssh::{self, Ssh, exit_of};
 
 /// The oldest git and tmux that work.
 const OLDEST: [(&str, (u64, u64)); 2] = [("git", (2, 39)), ("tmux", (3, 3))];
@@ -212,10 +211,16 @@ fn probe(ssh: &Ssh<'_>) -> Result<()> {
         line.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(printable)
     };
     let (own, host) = (env!("CARGO_PKG_VERSION"), &ssh.host.name);
-    let mut faults = Vec::new();
+    let (mut faults, mut hints) = (Vec::new(), Vec::new());
+    let install = format!("install git and tmux with its package manager, and the tools with: `{INSTALL}`");
     match version(TOOL) {
         None => faults.push("worker-ctl is not installed".to_owned()),
-        Some(there) if there != own => faults.push(format!("worker-ctl is {there} there and {own} here")),
+        Some(there) if there != own => {
+            if numbers(&there) > numbers(own) {
+                hints.push(format!("install the newer tools here: `{INSTALL}`"));
+            }
+            faults.push(format!("worker-ctl is {there} there and {own} here"));
+        }
         Some(_) => {}
     }
     for (program, (major, minor)) in OLDEST {
@@ -223,17 +228,23 @@ fn probe(ssh: &Ssh<'_>) -> Result<()> {
             faults.push(format!("{program} is not installed"));
             continue;
         };
-        let mut parts = there.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u64>().unwrap_or(0));
-        if (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < (major, minor) {
+        if numbers(&there).as_slice() < [major, minor].as_slice() {
             faults.push(format!("{program} is {there}, and {major}.{minor} is needed"));
         }
     }
+    // What is newer there is no fault of the host.
+    hints.extend((faults.len() > hints.len()).then_some(install));
     match faults.is_empty() {
         true => Ok(()),
         false => Err(failure::there(1, format!("{host} lacks what its workers need"))
-            .details(faults.into_iter().map(|fault| format!("  {fault}")))
-            .hint(format!("install git and tmux with its package manager, and the tools with: `{INSTALL}`"))),
+            .details(faults.iter().map(|fault| format!("  {fault}")))
+            .hint(hints.join("; "))),
     }
+}
+
+/// The numbers of a version.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().unwrap_or(0)).collect()
 }
 
 /// The hidden command by which a host makes its repository and learns whose it is; with a configuration, of its root too.

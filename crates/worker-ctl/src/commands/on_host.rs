@@ -13,7 +13,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::proc::{Output, Status};
+use shopfloor_core::proc::Output;
 use shopfloor_core::ssh::UNREACHABLE;
 use shopfloor_core::text::{printable, printable_lines};
 
@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::failure;
 use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::names::{checked_name, new_name};
-use crate::ssh;
+use crate::ssh::{self, exit_of};
 
 /// The commands that a host carries out: those that only look, those that begin work on its default branch, and others.
 const LOOKING: &str = "status clashes cost login answer attach peek wait doctor events";
@@ -62,6 +62,8 @@ pub struct Line {
     /// Those that the host said last that it has.
     known: Vec<String>,
     input: Vec<u8>,
+    /// The file that this is.
+    file: Option<String>,
     matches: ArgMatches,
 }
 
@@ -123,10 +125,10 @@ impl Line {
             return Err(Failure::usage(format!("`{name}` is not for a host"))
                 .hint("log in there and run it; of the workers here, it takes the names alone"));
         }
-        let Reading { words, workers, input, .. } = reading;
+        let Reading { words, workers, input, file, .. } = reading;
         let (matches, input) = (of_command.clone(), input.unwrap_or_default());
         let known = LastSaid::load(&ctx.root.path, &host.name).names();
-        Ok(Some(Line { host, command: name.into(), words, workers, known, input, matches }))
+        Ok(Some(Line { host, command: name.into(), words, workers, known, input, file, matches }))
     }
 
     fn has(&self, id: &str) -> bool {
@@ -321,7 +323,11 @@ impl Line {
     fn renamed(&self, text: &str) -> String {
         let heads = ["worker-ctl: ", "error: ", "warning: ", "  ", "hint: "];
         let rest = heads.iter().fold(text, |rest, head| rest.strip_prefix(head).unwrap_or(rest));
-        text[..text.len() - rest.len()].to_owned() + &self.host.renamed(rest, &self.workers, &self.known)
+        let renamed = self.host.renamed(rest, &self.workers, &self.known);
+        // There it was on stdin.
+        let in_file = renamed.strip_prefix("-:").or_else(|| renamed.strip_prefix("--task:"));
+        let said = self.file.as_ref().zip(in_file).map(|(file, said)| format!("{file}:{said}"));
+        text[..text.len() - rest.len()].to_owned() + &said.unwrap_or(renamed)
     }
 
     /// Asks again and again, so that a line that is cut costs nothing.
@@ -372,14 +378,6 @@ impl Line {
     }
 }
 
-pub fn exit_of(status: Status) -> Exit {
-    match status {
-        Status::Exited(0) => Exit::Done,
-        Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
-        Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
-    }
-}
-
 /// What has been read of a command line.
 #[derive(Default)]
 struct Reading {
@@ -388,6 +386,7 @@ struct Reading {
     words: Vec<OsString>,
     workers: Vec<String>,
     input: Option<Vec<u8>>,
+    file: Option<String>,
 }
 
 impl Reading {
@@ -492,6 +491,7 @@ impl Reading {
                 .hint("name a file that exists")
         })?;
         self.input = Some(text);
+        self.file = (value != "-").then(|| printable(&path.display().to_string()));
         let is_one = value != "-" && path.extension().is_none_or(|end| end != "jsonl");
         Ok(if is_one { ONE_TASK.into() } else { "-".into() })
     }

@@ -216,6 +216,8 @@ fn a_host_is_added_only_if_ssh_knows_it_and_has_the_programs() {
     };
     big.program("worker-ctl", "echo worker-ctl 0.0.1");
     refused(1, "worker-ctl is 0.0.1 there");
+    big.program("worker-ctl", "echo worker-ctl 9.0.0");
+    refused(1, "install the newer tools here");
     big.program("worker-ctl", "exit 127");
     refused(1, "install.sh");
     big.program("worker-ctl", "[ \"$1\" = --version ] && echo worker-ctl 0.1.0 || yes");

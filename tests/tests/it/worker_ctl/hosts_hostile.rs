@@ -22,7 +22,7 @@ fn nothing_comes_of_what_a_host_makes_up() {
     // Names that are paths or options, and words that a terminal would obey.
     let bad = r#"{"name":"../../adam","status":"idle"},{"name":"-x","status":"idle"},{"name":7},7,"#;
     let odd = r#"{"name":"eve","status":"\u001b[2J\u202e","task":"needs_review","commit":"--output=x","prompt":"a\nb","notes":[7,"\u0007"],"needs":"x"}"#;
-    big.home.write("rows", &format!("{{\"v\":1,\"workers\":[{bad}{odd}]}}\n"));
+    big.home.write("rows", &format!("{{\"v\":1,\"workers\":[{bad}{odd},{odd}]}}\n"));
     says("status", "cat ~/rows");
     let all = floor.ctl(&["status", "--json"]).exit(0).json();
     let ids: Vec<&str> = all["workers"].as_array().unwrap().iter().map(|row| text(row, "/id")).collect();

@@ -38,6 +38,10 @@ fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
     let rows: Vec<Value> = queue.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((text(&rows[0], "/id"), text(&rows[0], "/worker"), rows.len()), ("t1", "big:eve", 2));
     floor.ctl(&["queue", "drop", "t1", "--host", "big"]).succeeds();
+    w.at(w.home("")).write("bad.jsonl", "{}\n");
+    let bad = w.home("bad.jsonl");
+    let bad = bad.to_str().unwrap();
+    floor.ctl(&["start", "--queue", "--host", "big", bad]).exit(2).err_has(&format!("error: {bad}:1:"));
     let text_file = w.home("task.md");
     w.at(w.home("")).write("task.md", "-- first line\nand 'more'\n");
     floor.ctl(&["queue", "drop", "t2", "--host", "big"]).succeeds();
