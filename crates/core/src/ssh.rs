@@ -156,11 +156,14 @@ impl Ssh<'_> {
     pub fn run(&self, words: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Output> {
         match self.bounded(self.cmd(words, input)?, limit)? {
             Some(output) => self.arrived(output),
-            None => {
-                let why = format!("nothing within {} s, or more than {} MB", limit.as_secs(), MOST >> 20);
-                Err(self.failure(UNREACHABLE, "there is no whole answer from", [why]))
-            }
+            None => Err(self.no_end(limit)),
         }
+    }
+
+    /// The failure of what takes longer than this, or says more than is read.
+    pub fn no_end(&self, limit: Duration) -> Failure {
+        let why = format!("nothing within {} s, or more than {} MB", limit.as_secs(), MOST >> 20);
+        self.failure(UNREACHABLE, "there is no whole answer from", [why])
     }
 
     /// What a command there came to. Exit 4, kind `unreachable`, if ssh itself or a line that was cut has ended it.

@@ -275,8 +275,7 @@ fn git_to(ctx: &Context<'_>, host: &Host, command: &[&str], words: &[&str]) -> R
     let ssh = ssh_to(ctx, host);
     let cmd = cmd.args(words.iter().copied()).var("GIT_SSH_COMMAND", ssh.for_git()?).var("GIT_SSH_VARIANT", "simple");
     let ended = ssh.bounded(cmd.with_memory(MEMORY), LIMIT)?;
-    let ended =
-        ended.ok_or_else(|| failure::there(4, format!("{}: git takes too long or says too much", host.name)))?;
+    let ended = ended.ok_or_else(|| ssh.no_end(LIMIT))?;
     match ended.status.code() {
         128 => ssh.run(&["true".into()], Vec::new(), ssh::SOON).map(|_| ended),
         _ => Ok(ended),

@@ -25,9 +25,9 @@ use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::names::{checked_name, new_name};
 use crate::ssh::{self, exit_of};
 
-/// The commands that a host carries out: those that only look, those that begin work on its default branch, and others.
-const LOOKING: &str = "status clashes cost login answer attach peek wait doctor events";
-const BEGINNING: &str = "add up resume start queue rebase reset";
+/// The commands that a host carries out: those that depend on no work of ours, those that begin work on its default branch, and others.
+const LOOKING: &str = "status clashes cost login answer attach peek wait doctor events queue";
+const BEGINNING: &str = "add up resume start rebase reset";
 const OTHERS: &str = "down check message reject comment patrol nuke";
 
 /// Those about a host's work that this machine carries out.
@@ -182,7 +182,7 @@ impl Line {
             ctx.ui.require_yes(false, &format!("Do that on {}?", self.host.name), "nothing was removed")?;
             self.words.insert(1, "--yes".into());
         }
-        let limit = if command == "peek" { ssh::SOON / 4 } else { ssh::LONG };
+        let limit = if is_one(&command, &["status peek events queue"]) { ssh::SOON / 4 } else { ssh::LONG };
         let mut told = ssh.run(&ssh.known_tool(&self.words), input, limit).and_then(|output| self.tell(ctx, &output));
         if let Some(op) = op {
             ctx.warn_on_failure(&self.host.name, || self.note_answer(ctx, op, &told));

@@ -187,6 +187,12 @@ fn hosts_that_hang_or_shout_cost_two_seconds_together() {
     let began = std::time::Instant::now();
     floor.ctl(&["status"]).exit(0).out_has("unreachable since");
     assert!(began.elapsed().as_millis() < 3_800, "{:?}", began.elapsed());
+    for args in [&["events", "--host", "big"][..], &["queue", "--host", "big"], &["status", "--host", "big"]] {
+        let began = std::time::Instant::now();
+        let late = floor.ctl(&[args, &["--json"]].concat()).exit(4).any_err().json();
+        assert_eq!(text(&late, "/error/kind"), "unreachable");
+        assert!(began.elapsed().as_secs() < 15, "{args:?}: {:?}", began.elapsed());
+    }
     let began = std::time::Instant::now();
     let late = floor.ctl(&["wait", "big:eve", "--for", "busy", "--timeout", "1s"]).exit(124);
     late.err_has("did not become busy within 1s");
