@@ -192,7 +192,14 @@ pub fn there(place: &FarPlace, lines: Vec<String>) -> impl Iterator<Item = Strin
     let short = |line: String| line.chars().take(LONGEST_LINE).collect::<String>();
     let more = lines.len().checked_sub(MOST_LINES + 1).map(|more| format!("and {} more", more + 1));
     let lines = lines.into_iter().take(MOST_LINES).chain(more);
-    lines.map(move |line| format!("on {name}: {}", printable(&short(line))))
+    let (dest, path) = (place.dest.clone(), place.path.clone());
+    let tell = move |line: String| {
+        // Its commands know nothing of what is there when they run here.
+        let has_command = line.contains(&format!("`{TOOL} "));
+        let way = if has_command { format!("; that is run on {dest}, in {path}") } else { String::new() };
+        printable(&format!("on {name}: {}{way}", short(line)))
+    };
+    lines.map(tell)
 }
 
 impl FarView {

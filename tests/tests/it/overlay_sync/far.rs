@@ -253,6 +253,9 @@ fn a_machine_made_anew_is_filled_again_and_replaces_nothing_of_this_one() {
     assert!(x.path.is_dir());
     // What is held there keeps nobody from leaving it.
     x.write(CLAUDE, "{\"hooks\": {\"Stop\": []}, \"permissions\": {\"allow\": [\"ls\"]}}\n");
+    // It is let through there, and not here.
+    let held = s.app.overlay(&["sync"]).exit(1).any_out();
+    held.err_has(&format!("; that is run on big, in {}/app", big.home.path.display()));
     s.app.overlay(&["detach", &place(&big)]).any_status().any_err().out_has("detached");
     s.app.overlay(&["sync"]).exit(0).any_out().any_err();
 }
