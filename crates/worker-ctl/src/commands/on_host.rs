@@ -25,7 +25,8 @@ use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::names::{checked_name, new_name};
 use crate::ssh::{self, exit_of};
 
-/// The commands that a host carries out: those that depend on no work of ours, those that begin work on its default branch, and others.
+/// The commands that a host carries out: those that depend on no work of ours, those that begin work on its default branch,
+/// and others.
 const LOOKING: &str = "status clashes cost login answer attach peek wait doctor events queue";
 const BEGINNING: &str = "add up resume start rebase reset";
 const OTHERS: &str = "down check message reject comment patrol nuke";
