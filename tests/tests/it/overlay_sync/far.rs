@@ -251,11 +251,13 @@ fn a_machine_made_anew_is_filled_again_and_replaces_nothing_of_this_one() {
     s.app.overlay(&["sync"]).exit(0).any_out().any_err();
     say(&big, &format!("{overlay} && test -e {SETTINGS} && test -e {CLAUDE}"));
     assert!(x.path.is_dir());
-    // What is held there keeps nobody from leaving it.
-    x.write(CLAUDE, "{\"hooks\": {\"Stop\": []}, \"permissions\": {\"allow\": [\"ls\"]}}\n");
-    // It is let through there, and not here.
+    // What is held there is let through there, and not here.
+    let hook = "{\"hooks\": [{\"type\": \"command\", \"command\": \"evil\"}]}";
+    x.write(CLAUDE, &format!("{{\"hooks\": {{\"Stop\": [{hook}]}}, \"permissions\": {{\"allow\": [\"ls\"]}}}}\n"));
     let held = s.app.overlay(&["sync"]).exit(1).any_out();
     held.err_has(&format!("; that is run on big, in {}/app", big.home.path.display()));
+    // It keeps nobody from leaving it.
+    x.write(CLAUDE, "{\"hooks\": {\"Stop\": []}, \"permissions\": {\"allow\": [\"ls\"]}}\n");
     s.app.overlay(&["detach", &place(&big)]).any_status().any_err().out_has("detached");
     s.app.overlay(&["sync"]).exit(0).any_out().any_err();
 }
