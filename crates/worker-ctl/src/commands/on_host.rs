@@ -183,7 +183,7 @@ impl Line {
             ctx.ui.require_yes(false, &format!("Do that on {}?", self.host.name), "nothing was removed")?;
             self.words.insert(1, "--yes".into());
         }
-        let limit = if is_one(&command, &["status peek events queue"]) { ssh::SOON / 4 } else { ssh::LONG };
+        let limit = if is_one(&command, &["status peek events queue"]) { ssh::SOON / 2 } else { ssh::LONG };
         let mut told = ssh.run(&ssh.known_tool(&self.words), input, limit).and_then(|output| self.tell(ctx, &output));
         if let Some(op) = op {
             ctx.warn_on_failure(&self.host.name, || self.note_answer(ctx, op, &told));

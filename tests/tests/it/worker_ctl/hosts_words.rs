@@ -191,7 +191,7 @@ fn hosts_that_hang_or_shout_cost_two_seconds_together() {
         let began = std::time::Instant::now();
         let late = floor.ctl(&[args, &["--json"]].concat()).exit(4).any_err().json();
         assert_eq!(text(&late, "/error/kind"), "unreachable");
-        assert!(began.elapsed().as_secs() < 15, "{args:?}: {:?}", began.elapsed());
+        assert!(began.elapsed().as_secs() < 30, "{args:?}: {:?}", began.elapsed());
     }
     let began = std::time::Instant::now();
     let late = floor.ctl(&["wait", "big:eve", "--for", "busy", "--timeout", "1s"]).exit(124);
