@@ -198,7 +198,14 @@ pub fn hire(floor: &Floor<'_>, id: &str) {
 /// Gives it a task, and waits until its commit needs review.
 pub fn work(floor: &Floor<'_>, id: &str, task: &str) {
     floor.ctl(&["start", id, "--task", task]).succeeds();
-    floor.ctl(&["wait", id, "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
+    let waited = floor.ctl(&["wait", id, "--for", "needs_review", "--timeout", "50s"]).any_status().any_out().any_err();
+    if *waited.status != Some(0) {
+        // What became of it only the host can tell.
+        let host = id.split_once(':').map_or(id, |(host, _)| host);
+        let told = floor.ctl(&["events", "--host", host, "--json"]).any_status().any_out().any_err();
+        let screen = floor.ctl(&["peek", id]).any_status().any_out().any_err();
+        panic!("{waited}\n{}\n{told}\n{screen}", row(floor, id));
+    }
 }
 
 /// The row of a worker in `status --json`.
