@@ -212,7 +212,7 @@ fn would_refuse(ui: &Ui, env: &Env, common: &Common, args: &Args, chosen: &[&Row
         return Ok(None);
     }
     // An agent may have closed its worktree, and a dry run does not open it.
-    spawned.iter().filter(|_| args.force).for_each(|row| fs::open_up(Path::new(&row.worktree)));
+    spawned.iter().filter(|row| args.force && row.is_known).for_each(|row| fs::open_up(Path::new(&row.worktree)));
     let ids = spawned.iter().map(|row| row.id.as_str());
     let words = ["remove", "--force", "--"].into_iter().chain(ids).map(str::to_owned).collect();
     let dry = Common { quiet: true, dry_run: true, ..common.clone() };
