@@ -226,7 +226,14 @@ fn escape(c: char) -> String {
 fn obey(line: &str) -> Option<u8> {
     let mut words = line.split(' ');
     let git = |args: &[&str]| {
-        drop(Command::new("git").args(args).stdout(Stdio::null()).stderr(Stdio::null()).status());
+        let done = Command::new("git").args(args).output();
+        // The screen tells why a commit is not there.
+        if let Some(done) = done.ok().filter(|done| !done.status.success()) {
+            show(&format!(
+                "git {args:?}: {}\r\n",
+                String::from_utf8_lossy(&done.stderr).trim_end().replace('\n', "\r\n")
+            ));
+        }
     };
     match (words.next()?, words.next(), words.next()) {
         ("COMMIT", Some(file), Some(text)) => {

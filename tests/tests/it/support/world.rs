@@ -48,6 +48,8 @@ impl World {
             ("GIT_COMMITTER_EMAIL", "ada@example.org".into()),
             ("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z".into()),
             ("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z".into()),
+            // A test whose agent does nothing is told so within its minute.
+            ("WORKER_CTL_SILENT_AFTER", "50s".into()),
         ];
         let vars = vars.map(|(name, value)| (name.to_owned(), value)).into();
         World { dir, vars }
@@ -193,7 +195,8 @@ pub struct Repo<'w> {
 impl Repo<'_> {
     #[track_caller]
     pub fn git(&self, args: &[&str]) -> String {
-        self.run("git", args).exit(0).any_err().stdout.into()
+        // A look takes no lock that a commit of an agent would meet.
+        self.run_with("git", args, &[("GIT_OPTIONAL_LOCKS", "0")]).exit(0).any_err().stdout.into()
     }
 
     /// Runs sweatfile-apply.
