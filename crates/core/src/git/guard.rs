@@ -107,7 +107,10 @@ impl Git {
         }
         if !fs::is_there(worktree)? {
             return Err(Failure::new(Exit::Failed, "lost", format!("{} is not there", worktree.display()))
-                .hint("if it was moved, run `git worktree repair` where it is now")
+                .hint(format!(
+                    "if it was moved, run `git -C {} worktree repair PLACE`, with its new place",
+                    crate::text::shell_word(common_dir)
+                ))
                 .hint("if it was deleted, and is an agent's, `worktree-spawn remove --force NAME` forgets it, and its commits stay"));
         }
         let git_dir = recorded_dir(common_dir, worktree)?;

@@ -156,7 +156,7 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
     for Stored { record, .. } in teardowns.load(common_dir)? {
         if record.is_living() && !record.path.is_dir() && !is_moved(&record) {
             let why =
-                "git has a record of it: `git worktree repair` if it was moved, `git worktree prune` if it is gone";
+                "git has a record of it: `git worktree repair PLACE` if it was moved, `git worktree prune` if it is gone";
             done.left.push(format!("{} ({why})", record.path.display()));
         }
     }

@@ -306,8 +306,8 @@ fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'
     }
     if !path.is_dir() && !is_cloned {
         let fix = format!(
-            "if you moved it: `git worktree repair` where it is now, then `worker-ctl patrol`; if you removed it: \
-             `worker-ctl nuke {name}`"
+            "if you moved it: `git worktree repair PLACE` in its repository, then `worker-ctl patrol`; if you removed \
+             it: `worker-ctl nuke {name}`"
         );
         return bad(format!("the worktree of {name}, {}, is missing", path.display()), fix, None);
     }

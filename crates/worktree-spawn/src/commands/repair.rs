@@ -57,7 +57,7 @@ fn lost_and_fix(place: &Place, git: &Git, worktree: &Worktree) -> (String, Strin
             }
             _ => "git's record of it may have work that is nowhere else".to_owned(),
         };
-        let fix = format!("if the one that was there was moved, run `git worktree repair` where it is now; {rest}");
+        let fix = format!("if the one that was there was moved, run `git worktree repair PLACE`, with its new place; {rest}");
         return (format!("{path} is another worktree by now, that of {}", other.display()), fix);
     }
     let command = match Agent::load(&layout::identity_file(&worktree.git_dir)) {
@@ -65,7 +65,7 @@ fn lost_and_fix(place: &Place, git: &Git, worktree: &Worktree) -> (String, Strin
         _ => format!("git worktree remove {}", shell_word(&worktree.path)),
     };
     let fix = format!(
-        "move it back, or run `git worktree repair` where it is now, or remove git's record of it with `{command}`"
+        "move it back, or run `git worktree repair PLACE`, with its new place, or remove git's record of it with `{command}`"
     );
     (format!("{path} is not there"), fix)
 }

@@ -120,11 +120,11 @@ fn a_worktree_that_was_moved_from_where_another_one_is_now_keeps_its_record() {
     std::fs::rename(&x.path, &moved.path).unwrap();
     other.git(&["worktree", "add", "-q", x.path.to_str().unwrap()]);
     for told in [app.spawn(&["doctor"]).exit(1), app.spawn(&["repair"]).exit(0)] {
-        told.out_has("trees/x is another worktree by now").out_has("run `git worktree repair` where it is now");
+        told.out_has("trees/x is another worktree by now").out_has("run `git worktree repair PLACE`");
         assert!(!told.stdout.contains("rm -r"), "{told}");
     }
     app.spawn(&["remove", "x"]).exit(1).err_has("another one has its place, `worktree-spawn repair` ");
-    moved.git(&["worktree", "repair"]);
+    app.git(&["worktree", "repair", moved.path.to_str().unwrap()]);
     assert_eq!(moved.git(&["log", "-1", "--format=%s"]), "work\n");
     assert_eq!(moved.git(&["status", "--porcelain"]), "A  staged\n");
 }
