@@ -47,6 +47,12 @@ pub fn named_commits(git_dir: &Path, files: &[&str]) -> Result<Vec<String>> {
     Ok(found)
 }
 
+/// What names the HEAD of a linked worktree in every other one of the repository, by its record. The record's own file
+/// says nothing where refs are in tables.
+pub fn head_of(record: &Path) -> String {
+    format!("worktrees/{}/HEAD", record.file_name().unwrap_or_default().to_string_lossy())
+}
+
 /// The commits that a cherry-pick or revert of several is still to take, as git abbreviates them; of a list that no person
 /// made, the first ones.
 pub fn commits_to_pick(git_dir: &Path) -> Result<Vec<String>> {
@@ -107,16 +113,30 @@ impl Git {
         Ok(String::from_utf8_lossy(&listed.stdout).lines().filter_map(of).collect())
     }
 
-    /// The commits of the refs that only one worktree has, as those of a bisection. `git_dir` is its record. Exit 2 when
-    /// they are more than a person makes.
+    /// The commits of the refs that only one worktree has, as those of a bisection, and where refs are in tables those of
+    /// an operation under way. `git_dir` is its record. Exit 2 when they are more than a person makes.
     pub fn own_refs(&self, worktree: &Path, git_dir: &Path) -> Result<Vec<String>> {
         let has_some = |dir: &&str| fs::list(&git_dir.join(dir)).is_ok_and(|names| !names.is_empty());
         if !["refs", "reftable"].iter().any(has_some) {
             return Ok(Vec::new());
         }
-        let all = ["for-each-ref", "--format=%(objectname)", "refs/bisect", "refs/rewritten", "refs/worktree"];
-        let listed = run_git("for-each-ref", self.cmd_alone(worktree).args(all))?;
-        let found: BTreeSet<String> = String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect();
+        let list = |how: &[&str]| {
+            let all = ["for-each-ref", "--format=%(objectname) %(refname)"];
+            let listed = run_git("for-each-ref", self.cmd_alone(worktree).args(all).args(how.iter().copied()))?;
+            Ok::<_, Failure>(String::from_utf8_lossy(&listed).into_owned())
+        };
+        let mut listed = list(&["refs/bisect", "refs/rewritten", "refs/worktree"])?;
+        if git_dir.join("reftable").exists() {
+            let roots = list(&["--include-root-refs"])?;
+            let of_operation = |name: &str| OPERATION_HEADS.contains(&name);
+            listed.extend(
+                roots
+                    .split_inclusive('\n')
+                    .filter(|line| line.trim_end().split(' ').next_back().is_some_and(of_operation)),
+            );
+        }
+        let found = listed.lines().filter_map(|line| line.split(' ').next());
+        let found: BTreeSet<String> = found.map(str::to_owned).collect();
         match found.len() > MOST_HEADS {
             true => Err(Failure::malformed(format!("{} has {} refs of its own", worktree.display(), found.len()))
                 .hint(format!("look at them: `git -C {} for-each-ref refs/worktree`", shell_word(worktree)))),

@@ -155,8 +155,7 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
     let is_moved = |record: &TeardownRecord| at.iter().any(|(_, git_dir)| *git_dir == record.git_dir);
     for Stored { record, .. } in teardowns.load(common_dir)? {
         if record.is_living() && !record.path.is_dir() && !is_moved(&record) {
-            let why =
-                "git has a record of it: `git worktree repair PLACE` if it was moved, `git worktree prune` if it is gone";
+            let why = "git has a record of it: `git worktree repair PLACE` if it was moved, `git worktree prune` if it is gone";
             done.left.push(format!("{} ({why})", record.path.display()));
         }
     }

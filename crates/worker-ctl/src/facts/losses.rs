@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{OPERATION_HEADS, commits_to_pick, named_commits, recorded_dir};
+use shopfloor_core::git::{OPERATION_HEADS, commits_to_pick, head_of, named_commits, recorded_dir};
 use shopfloor_core::text::shell_word;
 
 use crate::facts::worker_state::dirty;
@@ -143,7 +143,8 @@ fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Vec<String>
     names.extend(pinned(worker));
     // As the clone has recorded it: that works without the worktree, and does not trust its `.git` file.
     if let Some(dir) = recorded_dir(&repo.common, tree)? {
-        names.extend(named_commits(&dir, &[&OPERATION_HEADS[..], &["HEAD"]].concat())?);
+        names.push(head_of(&dir));
+        names.extend(named_commits(&dir, &OPERATION_HEADS)?);
         names.extend(commits_to_pick(&dir)?);
         if tree.is_dir() {
             names.extend(repo.git_for(tree)?.own_refs(tree, &dir)?);

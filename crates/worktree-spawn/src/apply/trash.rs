@@ -91,11 +91,9 @@ pub fn is_as_kept(git: &Git, dir: &Path, kept: &str) -> Result<bool> {
 pub fn keep_lost(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<Option<String>> {
     let (dir, record) = (&place.common_dir, &known.worktree.git_dir);
     let common = &git.common(dir)?;
-    let head = fs::read(&record.join("HEAD"))?.unwrap_or_default();
-    let head = String::from_utf8_lossy(&head).trim().to_owned();
-    let detached = Some(head).filter(|head| head.len() >= 40 && head.bytes().all(|b| b.is_ascii_hexdigit()));
     let name = known.worktree.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
-    let tip = name.map_or(Ok(detached.clone()), |name| repository::commit(common, dir, &name))?;
+    let tip = repository::commit(common, dir, &name.unwrap_or_else(|| git::head_of(record)))?;
+    let detached = tip.clone().filter(|_| known.worktree.branch.is_none());
     let of_tip = tip.as_ref().map_or(Ok(None), |tip| repository::commit(common, dir, &format!("{tip}^{{tree}}")))?;
     let staged = tree_of_lost(common, dir, record)?.filter(|tree| Some(tree) != of_tip.as_ref());
     let message = format!("what was staged for {} when it was removed", known.agent.id);

@@ -256,7 +256,7 @@ fn has_more(git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<b
 
 /// Whether a worktree's record has commits that its branch may lack: clones of submodules, or refs of its own.
 fn has_own(record: &Path) -> bool {
-    let places = ["modules", "refs/worktree", "refs/bisect", "refs/rewritten", "reftable"];
+    let places = ["modules", "refs/worktree", "refs/bisect", "refs/rewritten"];
     places.iter().any(|place| record.join(place).symlink_metadata().is_ok())
 }
 

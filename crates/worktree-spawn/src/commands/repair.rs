@@ -57,7 +57,8 @@ fn lost_and_fix(place: &Place, git: &Git, worktree: &Worktree) -> (String, Strin
             }
             _ => "git's record of it may have work that is nowhere else".to_owned(),
         };
-        let fix = format!("if the one that was there was moved, run `git worktree repair PLACE`, with its new place; {rest}");
+        let fix =
+            format!("if the one that was there was moved, run `git worktree repair PLACE`, with its new place; {rest}");
         return (format!("{path} is another worktree by now, that of {}", other.display()), fix);
     }
     let command = match Agent::load(&layout::identity_file(&worktree.git_dir)) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, LOOK_LIMIT, filled_links, require_lasting_objects, run_git};
+use shopfloor_core::git::{Git, LOOK_LIMIT, filled_links, head_of, require_lasting_objects, run_git};
 use shopfloor_core::text::shell_word;
 
 use super::merged_commits::{is_contained, loose_commits};
@@ -161,9 +161,7 @@ pub fn spare_tip(place: &Place, git: &Git, worktree: &Worktree) -> Result<Option
     let ask = |args: &[&str]| git.cmd(&place.common_dir).args(args.iter().copied());
     let head = match &worktree.branch {
         Some(branch) => format!("refs/heads/{branch}"),
-        None => String::from_utf8_lossy(&fs::read_no_follow(&worktree.git_dir.join("HEAD"))?.unwrap_or_default())
-            .trim()
-            .into(),
+        None => head_of(&worktree.git_dir),
     };
     let tip = repository::commit(&git, &place.common_dir, &format!("{head}^{{commit}}"))?;
     let Some(tip) = tip else { return Ok(None) };

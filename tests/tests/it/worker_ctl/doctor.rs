@@ -76,7 +76,9 @@ fn a_worktree_that_a_person_has_moved_is_told_with_the_next_command() {
         std::fs::rename(from, to).unwrap();
     }
     let told = floor.ctl(&["doctor"]).exit(1).any_err();
-    told.out_has("feat, is missing; if you moved it: `git worktree repair PLACE` in its repository, then `worker-ctl patrol`");
+    told.out_has(
+        "feat, is missing; if you moved it: `git worktree repair PLACE` in its repository, then `worker-ctl patrol`",
+    );
     for (at, to) in [(&floor.root, &away), (&floor.app, &moved)] {
         at.git(&["worktree", "repair", to.to_str().unwrap()]);
     }

@@ -212,7 +212,7 @@ fn the_configuration_of_an_agent_is_restored() {
 }
 
 #[test]
-fn a_killed_spawn_is_undone_where_refs_are_no_files() {
+fn nothing_is_lost_or_left_where_refs_are_no_files() {
     let w = World::new();
     let repo = w.at(w.home("tables"));
     std::fs::create_dir(&repo.path).unwrap();
@@ -222,13 +222,34 @@ fn a_killed_spawn_is_undone_where_refs_are_no_files() {
         return;
     }
     repo.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
-    repo.write(".git/hooks/post-checkout", "#!/bin/sh\nkill -9 $PPID\n");
-    repo.sh("chmod +x .git/hooks/post-checkout").exit(0);
-    repo.spawn(&["subtree", "a"]).any_status().any_out().any_err();
-    repo.sh("rm .git/hooks/post-checkout").exit(0);
-    repo.spawn(&["repair"]).exit(0).any_out().any_err();
-    assert_eq!(repo.git(&["branch", "--list", "main.a"]), "");
-    let again = subtree(&repo, &["a"]);
-    subtree(&repo, &["c"]);
-    assert!(again.path.is_dir());
+    for delete in ["", "rm -r .shopfloor/worktrees/a"] {
+        repo.write(".git/hooks/post-checkout", "#!/bin/sh\nkill -9 $PPID\n");
+        repo.sh("chmod +x .git/hooks/post-checkout").exit(0);
+        repo.spawn(&["subtree", "a"]).any_status().any_out().any_err();
+        repo.sh(&format!("rm .git/hooks/post-checkout; {delete}")).exit(0);
+        repo.spawn(&["repair"]).exit(0).out_has("undid the spawn of main.a");
+        assert_eq!(repo.git(&["branch", "--list", "main.a"]), "");
+    }
+    // A commit that only the HEAD of a worktree has that is away, and one that only an operation has.
+    let away = subtree(&repo, &["a"]);
+    away.sh("git switch -q --detach && git commit -q --allow-empty -m loose").exit(0);
+    let loose = away.git(&["rev-parse", "HEAD"]);
+    std::fs::rename(&away.path, repo.path.with_file_name("stick")).unwrap();
+    repo.spawn(&["remove", "a"]).exit(1).err_has("is not there");
+    let kept = repo.spawn(&["remove", "a", "--force"]).exit(0).any_err().stdout.clone();
+    assert_eq!(repo.git(&["rev-parse", kept.trim()]), loose);
+    let pick = subtree(&repo, &["c"]);
+    pick.sh(
+        "echo 1 > f && git add f && git commit -q -m 1 && git switch -q -c side && echo 2 > f && git commit -q -a -m 2 && \
+         git switch -q main.c && echo 3 > f && git commit -q -a -m 3 && ! git cherry-pick side && git branch -D side",
+    )
+    .exit(0)
+    .any_out()
+    .any_err();
+    let picked = pick.git(&["rev-parse", "CHERRY_PICK_HEAD"]);
+    pick.sh("git checkout -q --ours f && git add f").exit(0);
+    repo.git(&["merge", "-q", "main.c"]);
+    repo.spawn(&["remove", "c"]).exit(1).any_out().any_err();
+    let kept = repo.spawn(&["remove", "c", "--force"]).exit(0).any_err().stdout.clone();
+    assert!(repo.git(&["rev-list", kept.trim()]).contains(picked.trim()));
 }
