@@ -145,6 +145,9 @@ impl Git {
         let cmd = self.inherited(dir).without_vars(LOCAL_VARS).var("GIT_NO_REPLACE_OBJECTS", "1");
         let cmd = cmd.var("GIT_GRAFT_FILE", "/dev/null").args(["-c", "advice.graftFileDeprecated=false"]);
         let cmd = self.quarantine.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, value));
+        // A bare repository that we were led to is none that lies in somebody's way: `explicit` is for those.
+        let is_known = dir != self.env.cwd;
+        let cmd = if is_known { cmd.args(["-c", "safe.bareRepository=all"]) } else { cmd };
         // The variables of a clone in which agents work.
         let is_agents = self.pinned.as_ref().is_some_and(|pinned| !pinned.vars.is_empty());
         let cmd = if is_agents { cmd.without_vars(&SETTING_VARS) } else { cmd };

@@ -116,7 +116,8 @@ fn a_spawn_inside_pre_commit_leaves_the_commit_alone() {
 
 #[test]
 fn a_bare_repository_in_a_wrapper_directory_works() {
-    let w = World::new();
+    let mut w = World::new();
+    only_explicit(&mut w);
     let app = app(&w);
     let wrapper = w.home("bare");
     std::fs::create_dir_all(&wrapper).unwrap();
@@ -148,9 +149,17 @@ fn a_repository_whose_path_has_a_line_end_is_refused_with_the_reason() {
     told.err_has("the worktree's path at").err_has("move the worktree to a path without a newline");
 }
 
+/// Has git find no bare repository by itself, as some people do.
+fn only_explicit(w: &mut World) {
+    let config = w.home("only-explicit");
+    write(&config, "[safe]\n\tbareRepository = explicit\n");
+    w.set("GIT_CONFIG_GLOBAL", config.to_string_lossy());
+}
+
 #[test]
 fn a_separate_git_directory_works() {
-    let w = World::new();
+    let mut w = World::new();
+    only_explicit(&mut w);
     app(&w);
     let separate = w.at(w.home("separate"));
     w.at(w.home("")).git(&["clone", "-q", "--separate-git-dir", "sep.git", "eng/repos/app", "separate"]);
