@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::support::spawn::{app, subtree};
-use crate::support::world::{Repo, World, mode, text, write};
+use crate::support::world::{Repo, World, git_version, mode, text, write};
 
 #[test]
 fn a_hook_that_was_changed_since_it_was_installed_is_left_out() {
@@ -162,7 +162,11 @@ fn a_separate_git_directory_works() {
     only_explicit(&mut w);
     app(&w);
     let separate = w.at(w.home("separate"));
-    w.at(w.home("")).git(&["clone", "-q", "--separate-git-dir", "sep.git", "eng/repos/app", "separate"]);
+    let home = w.at(w.home(""));
+    let clone = ["clone", "-q", "--separate-git-dir", "sep.git", "eng/repos/app", "separate"];
+    // Where refs are in tables, git is asked for the worktrees.
+    let tables: &[&str] = if git_version(&home) >= (2, 45) { &["--ref-format=reftable"] } else { &[] };
+    home.git(&[&clone[..], tables].concat());
     let child = subtree(&separate, &["x"]);
     assert_eq!(child.spawn(&["whoami"]).exit(0).stdout, "main.x\n");
     assert_eq!(separate.git(&["status", "--porcelain"]), "");
