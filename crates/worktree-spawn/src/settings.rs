@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::agents;
-use shopfloor_core::config::{self, Config, Line, Setting, SettingSource, SettingType, Trust};
+use shopfloor_core::config::{self, Config, Line, Row, Setting, SettingSource, SettingType, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Home;
@@ -78,11 +78,11 @@ impl Settings {
             return Err(Failure::malformed(refused)
                 .hint("use letters, digits, blanks and `._-/`; your own configuration may name any directory"));
         }
-        let agents = config.rows().iter().filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
         let workers = config::load(env, home, "worker-ctl", WORKERS_AGENTS, &[], false)?;
-        let workers = workers.rows().iter().filter_map(|row| Some((row.name.clone(), Line::of(row.value("command")?))));
+        let command = |row: &Row| Some((row.name.clone(), Line::of(row.value("command")?)));
+        let lines = workers.rows().iter().filter_map(command).map(|(name, line)| (name, without_fields(line)));
         // The last one of a name counts.
-        let agents: Vec<_> = workers.map(|(name, line)| (name, without_fields(line))).chain(agents).collect();
+        let agents: Vec<_> = lines.chain(config.rows().iter().filter_map(command)).collect();
         Ok(Settings {
             worktree_base: config::expand_home(env, base),
             max_depth: config.number("max_depth"),
@@ -90,7 +90,7 @@ impl Settings {
             launcher: config.command("launcher").unwrap_or(Line::Shell(default("launcher").to_owned())),
             probe: config.command("probe"),
             agents,
-            warnings: config.all_warnings(),
+            warnings: [config.all_warnings(), workers.left_out].concat(),
         })
     }
 

@@ -85,15 +85,20 @@ impl File {
         self.values.iter().find(|(setting, _)| setting.name == name).map(|(_, value)| value.clone())
     }
 
-    /// Forgets what only the user's own file may set, approved or not.
-    pub(super) fn leave_out_users(&mut self, warnings: &mut Vec<String>) {
-        self.values.retain(|(Setting { name, trust, .. }, value)| {
-            let is_users = *trust == Trust::User;
-            if let (true, SettingSource::Repository(path, line)) = (is_users, &value.source) {
-                warnings.push(format!("{}:{line}: only the user's own config.toml may set `{name}`", path.display()));
-            }
-            !is_users
-        });
+    /// Forgets what only the user's own file may set, approved or not. Returns a warning about each such value.
+    pub(super) fn leave_out_users(&mut self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for values in self.rows.iter_mut().map(|row| &mut row.values).chain([&mut self.values]) {
+            values.retain(|(Setting { name, trust, .. }, value)| {
+                let is_users = *trust == Trust::User;
+                if let (true, SettingSource::Repository(path, line)) = (is_users, &value.source) {
+                    let path = path.display();
+                    warnings.push(format!("{path}:{line}: only the user's own config.toml may set `{name}`"));
+                }
+                !is_users
+            });
+        }
+        warnings
     }
 
     /// Forgets what is guarded; `true` when that is anything.

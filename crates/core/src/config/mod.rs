@@ -36,6 +36,8 @@ pub struct Config {
     rows: Vec<Row>,
     /// Warnings: unknown keys, with file, line and the nearest known one.
     pub warnings: Vec<String>,
+    /// Warnings about what the repository's file sets and only the user's own file may set.
+    pub left_out: Vec<String>,
     /// The text of the repository's file, when it sets something guarded: what approval is about.
     pub guarded_text: Option<String>,
     /// Whether guarded settings were left out because that text is not approved.
@@ -121,7 +123,7 @@ impl Config {
         let unapproved = self.unapproved.then(|| {
             format!("{REPOSITORY_FILE} sets what needs approval, so that is left out; run `sweatfile-apply approve`")
         });
-        self.warnings.iter().cloned().chain(unapproved).collect()
+        self.warnings.iter().chain(&self.left_out).cloned().chain(unapproved).collect()
     }
 
     /// The tables, the user's before the repository's: a later one overrides an earlier one.
@@ -154,7 +156,7 @@ pub fn load(
     let bytes = Root::open(&home.checkout)?.read(&below)?;
     let known = Known { source: SettingSource::Repository, ..known };
     let mut repository = File::parse(&repository_path, bytes, known, &mut config.warnings)?;
-    repository.leave_out_users(&mut config.warnings);
+    config.left_out = repository.leave_out_users();
     if repository.is_guarded {
         let text = repository.text.clone();
         let approved = || Approvals::load(env)?.status(&home.common_dir, REPOSITORY_FILE, text.as_bytes());

@@ -54,7 +54,7 @@ pub fn load_settings(env: &Env, repo: &Repo, dirs: &LayerFlags, options: LoadOpt
 /// (exit 2). Whether layers contradict each other shows only when they are merged.
 pub fn load(env: &Env, repo: &Repo, dirs: &LayerFlags, options: LoadOptions) -> Result<Layers> {
     let config = load_settings(env, repo, dirs, options)?;
-    let mut notices = config.warnings.clone();
+    let mut notices = [&config.warnings[..], &config.left_out[..]].concat();
     let mut layers = Vec::new();
     let mut is_area_open = false;
     if let Some(dir) = area_layer::find(env, repo, &config, &mut notices)? {

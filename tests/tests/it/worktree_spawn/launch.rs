@@ -67,6 +67,35 @@ fn launchers_get_quoted_words_and_need_approval() {
     assert!(w.home("s3").exists());
 }
 
+/// A stranger may have written the repository's file.
+#[test]
+fn no_repository_says_how_agents_of_worker_ctl_are_started() {
+    let w = World::new();
+    let app = app(&w);
+    w.program("claude", "touch \"$HOME/claude\"");
+    let touch = format!("touch {}", w.home("forged").display());
+    let argv = format!("{:?}", touch.split(' ').collect::<Vec<_>>());
+    for (n, command) in [argv, format!("{touch:?}")].into_iter().enumerate() {
+        let tables = ["claude", "evil"].map(|name| format!("[worker-ctl.agents.{name}]\ncommand = {command}\n"));
+        app.write(".shopfloor/config.toml", &tables.concat());
+        // Approved or not.
+        if n == 1 {
+            app.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+        }
+        let spawn = |args: &[&str]| app.spawn(&[args, &["--launcher", "sh -c {cmd}"][..]].concat());
+        let refused =
+            ["config.toml:2: ", "config.toml:4: "].map(|at| format!("{at}only the user's own config.toml may"));
+        for kind in ["subtree", "worker"] {
+            let made = spawn(&[kind, &format!("a{n}")]).exit(0).any_out();
+            made.err_has(&refused[0]).err_has(&refused[1]);
+            spawn(&[kind, &format!("b{n}"), "--agent", "evil"])
+                .exit(2)
+                .err_has("no command is set for the agent `evil`");
+        }
+    }
+    assert!(w.home("claude").exists() && !w.home("forged").exists());
+}
+
 #[test]
 fn a_real_tmux_shows_the_agent() {
     let mut w = World::new();
