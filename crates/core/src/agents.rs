@@ -1,6 +1,10 @@
 //! The agent programs that the tools know: one entry for each, with everything that is particular to it. Adding a
 //! program is adding an entry.
 
+mod command;
+
+pub use self::command::{CommandFields, READING_TOOLS, task_words};
+
 /// What the tools know about one agent program.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentProgram {
@@ -47,7 +51,7 @@ pub struct AgentProgram {
     /// Patterns for the files that it leaves in a worktree, which git is to ignore.
     pub leaves: &'static [&'static str],
     /// The line for `sh -c` that starts it in a subtree or a seat. It names the file with the task, never the task
-    /// itself.
+    /// itself. `{ask_permissions}` stands for the words above.
     pub launch_line: &'static str,
     /// How it takes its settings.
     pub settings: SettingsForm,
@@ -295,7 +299,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         clear: Some("/clear"),
         signatures: &[r"(?i)^co-authored-by: codex.*$"],
         leaves: &[],
-        launch_line: r#"exec codex --no-daemon ${SHOPFLOOR_AGENT_ID:+-c mcp_servers.shopfloor.command=worktree-spawn -c "mcp_servers.shopfloor.args=[\"mcp\",\"--as\",\"$SHOPFLOOR_AGENT_ID\"]" -c 'mcp_servers.shopfloor.default_tools_approval_mode="approve"'} ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
+        launch_line: r#"exec codex --no-daemon {ask_permissions} ${SHOPFLOOR_AGENT_ID:+-c mcp_servers.shopfloor.command=worktree-spawn -c "mcp_servers.shopfloor.args=[\"mcp\",\"--as\",\"$SHOPFLOOR_AGENT_ID\"]" -c 'mcp_servers.shopfloor.default_tools_approval_mode="approve"'} ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
         hooks: Some(ProgramHooks {
             // Its own hooks would have to be approved by a person first.

@@ -143,12 +143,6 @@ impl AgentTable {
         })
     }
 
-    /// The words before and after a text that is passed to the program when it is started.
-    pub fn task_words(&self) -> (Vec<String>, Vec<String>) {
-        let at = self.task.iter().position(|word| word == "{task}").unwrap_or(self.task.len());
-        (self.task[..at].to_vec(), self.task.iter().skip(at + 1).cloned().collect())
-    }
-
     /// Whether this is how it ends when all is well.
     pub fn is_ok_exit(&self, code: i32) -> bool {
         self.ok_exits.as_deref().unwrap_or(&[0, 130]).contains(&code)

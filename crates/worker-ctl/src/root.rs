@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use shopfloor_core::agents::{self, AgentProgram, SessionFile};
+use shopfloor_core::agents::{self, AgentProgram, CommandFields, READING_TOOLS, SessionFile};
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -19,7 +19,7 @@ use shopfloor_core::text::shell_word;
 use crate::failure;
 use crate::layout;
 use crate::program_config::AgentTable;
-use crate::settings::{READING_TOOLS, RootConfig, TOOLS, WorkerTable};
+use crate::settings::{RootConfig, TOOLS, WorkerTable};
 use crate::worker::Worker;
 
 /// What `{skip_permissions}` stands for in a table that does not say.
@@ -133,31 +133,23 @@ impl WorkerRoot {
         let default = self.config.given("model").map(str::to_owned).filter(|_| is_default);
         let model = self.worker(&worker.name).model.or(default).or(agent.model.clone());
         // Not what the worktree says of itself, because its agent can write that.
-        let recorded = recorded_dir(common_dir, worker.tree()).ok().flatten();
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let git_dir = recorded.map(|dir| text(&dir)).unwrap_or_default();
-        let fill = |word: &str| {
-            let word = word.replace("{worktree}", &worker.worktree_path);
-            word.replace("{git_dir}", &git_dir).replace("{git_common_dir}", &text(common_dir))
-        };
+        let git_dir = recorded_dir(common_dir, worker.tree()).ok().flatten().unwrap_or_default();
         let skip = agent.skip_permissions.clone().unwrap_or_else(|| vec![SKIP_PERMISSIONS.to_owned()]);
         let own = self.worker(&worker.name).skip_permissions;
         let skips = own.unwrap_or_else(|| self.config.settings.truth("skip_permissions"));
         // What an agent may do unasked that is to ask, unless a person has chosen.
         let allowed = self.config.items("allowed_tools");
         let allowed = if own == Some(false) && allowed == TOOLS { READING_TOOLS.to_owned() } else { allowed };
-        let permissions = if skips { skip } else { agent.ask_permissions.clone() };
-        let mut argv = Vec::new();
-        for word in &agent.command {
-            match (word.as_str(), &model) {
-                ("{hooks}", _) => argv.extend_from_slice(hooks),
-                ("{skip_permissions}", _) => argv.extend(permissions.iter().map(|word| fill(word))),
-                ("{allowed_tools}", _) => argv.push(allowed.clone()),
-                ("{model}", None) => drop(argv.pop()),
-                (word, model) => argv.push(fill(word).replace("{model}", model.as_deref().unwrap_or_default())),
-            }
-        }
-        argv
+        let fields = CommandFields {
+            worktree: worker.tree(),
+            git_dir: &git_dir,
+            git_common_dir: common_dir,
+            model: model.as_deref(),
+            permissions: if skips { &skip } else { &agent.ask_permissions },
+            allowed_tools: &allowed,
+            hooks,
+        };
+        fields.argv(&agent.command)
     }
 
     pub fn source(&self, env: &Env) -> PathBuf {

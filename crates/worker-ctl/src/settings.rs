@@ -189,9 +189,6 @@ const OWN_TABLES: [OwnTable; 2] = [
 /// What an agent may do unasked, where the program is told.
 pub const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
 
-/// Those that change nothing.
-pub const READING_TOOLS: &str = "Read,Glob,Grep";
-
 /// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
 const WORKER_KEYS: &str = "agent model runner role_prompt skip_permissions excluded_from_pool host adopted";
 const AGENT_KEYS: &str = "command env skip_permissions ask_permissions model task resume resume_conversation hooks \

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shopfloor_core::agents;
+use shopfloor_core::agents::{self, AgentProgram};
 use shopfloor_core::config::{self, Config, Line, Row, Setting, SettingSource, SettingType, Trust};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
@@ -27,13 +27,29 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// The agents that a person has for worker-ctl, which are agents here, too.
+/// The agents that a person has for worker-ctl, which are agents here, too: what says how they are started.
 const WORKERS_AGENTS: &[Setting] = &[Setting::new(
     "agents",
     "",
-    SettingType::Tables(&[Setting::new("command", "", SettingType::Command, Trust::User)]),
+    SettingType::Tables(&[
+        Setting::new("command", "", SettingType::Command, Trust::User),
+        Setting::new("env", "", SettingType::Variables, Trust::User),
+        Setting::new("ask_permissions", "", SettingType::List, Trust::User),
+        Setting::new("model", "", SettingType::Text, Trust::User),
+        Setting::new("delivery", "", SettingType::Text, Trust::User),
+        Setting::new("task", "", SettingType::List, Trust::User),
+    ]),
     Trust::User,
 )];
+
+/// How an agent program is started.
+#[derive(Clone, Copy, Debug)]
+pub enum ProgramStart<'a> {
+    /// As we know it.
+    Preset(&'static AgentProgram),
+    /// As a table of the settings says.
+    Table(&'a Row),
+}
 
 /// The settings in force.
 #[derive(Debug)]
@@ -43,7 +59,8 @@ pub struct Settings {
     pub agent: String,
     pub launcher: Line,
     pub probe: Option<Line>,
-    agents: Vec<(String, Line)>,
+    /// The tables of agents. The last one of a name counts.
+    agents: Vec<Row>,
     pub warnings: Vec<String>,
 }
 
@@ -79,10 +96,8 @@ impl Settings {
                 .hint("use letters, digits, blanks and `._-/`; your own configuration may name any directory"));
         }
         let workers = config::load(env, home, "worker-ctl", WORKERS_AGENTS, &[], false)?;
-        let command = |row: &Row| Some((row.name.clone(), Line::of(row.value("command")?)));
-        let lines = workers.rows().iter().filter_map(command).map(|(name, line)| (name, without_fields(line)));
-        // The last one of a name counts.
-        let agents: Vec<_> = lines.chain(config.rows().iter().filter_map(command)).collect();
+        let mut agents = [workers.rows(), config.rows()].concat();
+        agents.retain(|row| row.value("command").is_some());
         Ok(Settings {
             worktree_base: config::expand_home(env, base),
             max_depth: config.number("max_depth"),
@@ -96,30 +111,18 @@ impl Settings {
 
     /// Whether the table of programs that we know says how this one is started.
     pub fn is_preset(&self, agent: &str) -> bool {
-        self.agents.iter().all(|(name, _)| name != agent) && agents::find(agent).is_some()
+        matches!(self.start_of(agent), Ok(ProgramStart::Preset(_)))
     }
 
-    /// The command that starts the agent program of this name. Exit 2 if no place names one.
-    pub fn command_of(&self, agent: &str) -> Result<Line> {
-        // The last of several entries for one program counts.
-        if let Some((_, line)) = self.agents.iter().rev().find(|(name, _)| name == agent) {
-            return Ok(line.clone());
-        }
-        let preset = agents::find(agent).map(|program| Line::Shell(program.launch_line.to_owned()));
-        preset.ok_or_else(|| {
+    /// How the agent program of this name is started. Exit 2 if no place says that.
+    pub fn start_of(&self, agent: &str) -> Result<ProgramStart<'_>> {
+        let table = self.agents.iter().rev().find(|row| row.name == agent).map(ProgramStart::Table);
+        let preset = || agents::find(agent).map(ProgramStart::Preset);
+        table.or_else(preset).ok_or_else(|| {
             Failure::malformed(format!("no command is set for the agent `{agent}`")).hint(format!(
                 "set `command` in `[worker-ctl.agents.{agent}]` of your own config.toml, or for worktree-spawn alone in \
                  `[worktree-spawn.agents.{agent}]`"
             ))
         })
     }
-}
-
-/// A command without the words that worker-ctl fills in, and without the flag before a model.
-fn without_fields(line: Line) -> Line {
-    let Line::Argv(words) = line else { return line };
-    let is_field = |word: &str| word.starts_with('{') && word.ends_with('}');
-    let followed = words.iter().skip(1).map(|next| next == "{model}").chain([false]);
-    let kept = words.iter().zip(followed).filter(|(word, is_before_model)| !is_field(word) && !is_before_model);
-    Line::Argv(kept.map(|(word, _)| word.clone()).collect())
 }

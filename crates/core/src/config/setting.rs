@@ -160,6 +160,8 @@ pub enum SettingType {
     List,
     /// A command: an array is an argv, a string is for `sh -c`.
     Command,
+    /// Variables: a table of strings. Only files have them.
+    Variables,
     /// Tables of these settings, each under a name: `[tool.SETTING."NAME"]`. Only files have them.
     Tables(&'static [Setting]),
 }
@@ -177,6 +179,7 @@ impl SettingType {
             SettingType::Choice(words) => format!("one of {}", words.join(", ")),
             SettingType::List => "an array of strings".into(),
             SettingType::Command => "a string or an array of strings".into(),
+            SettingType::Variables => "a table of strings".into(),
             SettingType::Tables(_) => "a table of tables".into(),
         }
     }
@@ -192,6 +195,11 @@ impl SettingType {
             SettingType::Truth => item.as_bool()?.to_string(),
             SettingType::Duration(_) | SettingType::DurationOrNever => number().or(item.as_str().map(str::to_owned))?,
             SettingType::List => return strings().map(|items| (items.join(","), items)),
+            SettingType::Variables => {
+                let variables = item.as_table_like()?.iter();
+                let items = variables.map(|(name, value)| Some(format!("{name}={}", value.as_str()?)));
+                return items.collect::<Option<Vec<_>>>().map(|items| (items.join(","), items));
+            }
             SettingType::Command if !item.is_str() => {
                 return strings().filter(|argv| !argv.is_empty()).map(|argv| (argv.join(" "), argv));
             }
@@ -211,7 +219,7 @@ impl SettingType {
             SettingType::Duration(unit) => time::parse_duration(text, unit).is_some(),
             SettingType::DurationOrNever => text == NEVER || time::parse_duration(text, Unit::Seconds).is_some(),
             SettingType::Choice(words) => words.contains(&text),
-            SettingType::Tables(_) => false,
+            SettingType::Variables | SettingType::Tables(_) => false,
         };
         let items = text.split(',').map(str::trim).filter(|part| !part.is_empty() && self == SettingType::List);
         good.then(|| items.map(str::to_owned).collect())
@@ -251,7 +259,7 @@ pub struct Value {
     /// The value; for [`SettingType::Path`] absolute.
     pub text: String,
     /// The strings of a [`SettingType::List`]; the argv of a [`SettingType::Command`], empty for one that `sh -c`
-    /// takes.
+    /// takes; `NAME=VALUE` of [`SettingType::Variables`].
     pub items: Vec<String>,
     /// Its source.
     pub source: SettingSource,

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use shopfloor_core::agents::task_words;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
@@ -274,11 +275,11 @@ fn end_program(ctx: &Context<'_>, worker: &Worker, pane: &Pane) -> Result<Option
 
 /// The argv that passes a text to a program, which is in `file` as well, for the program at `shown`.
 fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, (file, shown): (&Path, &Path)) -> Vec<String> {
-    let (before, after) = agent.task_words();
-    argv.extend(before);
+    let (before, after) = task_words(&agent.task);
+    argv.extend_from_slice(before);
     if text.len() > typing::MAX_ARGUMENT {
         argv.push(typing::file_prompt(shown));
-        argv.extend(after);
+        argv.extend_from_slice(after);
     } else {
         // tmux passes on at most 16 KB, so a shell reads the text from the file. The `x` preserves trailing line ends. The
         // words that come after the text come first, and are moved behind it one by one.
@@ -286,7 +287,7 @@ fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, (file, shown
             while [ "$left" -gt 0 ]; do set -- "$@" "$1"; shift; left=$((left - 1)); done; exec "$@""#;
         let (file, left) = (file.to_string_lossy().into_owned(), after.len().to_string());
         let shell = ["sh".into(), "-c".into(), script.into(), "sh".into(), file, left];
-        argv.splice(0..0, shell.into_iter().chain(after));
+        argv.splice(0..0, shell.into_iter().chain(after.iter().cloned()));
     }
     argv
 }

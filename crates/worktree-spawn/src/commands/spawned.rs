@@ -114,7 +114,7 @@ impl Spawned {
             }
             Ok(true) => return,
             Ok(false) => {
-                let line = launch::run_line(env, settings, &self.known).unwrap_or_default();
+                let line = launch::run_line(env, place, settings, &self.known).unwrap_or_default();
                 format!("no launcher is set, so {id} is not started; start it with `{line}`")
             }
             Err(failure) => return self.failure = Some(failure),

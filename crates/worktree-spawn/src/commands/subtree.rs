@@ -126,7 +126,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
         ..args.request.clone()
     };
     if args.launch.is_wanted() || args.agent.is_some() && args.command.is_empty() {
-        settings.command_of(&settings.agent)?;
+        settings.start_of(&settings.agent)?;
     }
     let task = args.task.read(ui, env)?;
     let is_listed = require_list(env, args)?;
@@ -157,7 +157,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     spawned.warnings.iter().for_each(|warning| ui.warn(warning));
     match () {
         () if is_held => {
-            let line = launch::run_line(env, &settings, &spawned.known)?;
+            let line = launch::run_line(env, place, &settings, &spawned.known)?;
             spawned.warnings.push(format!(
                 "its commit brings files of agent programs, such as .claude, that have not landed, so it is not started; \
                  a person who has read them starts it with `{line}`"

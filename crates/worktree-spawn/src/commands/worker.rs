@@ -60,7 +60,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     let caller = agents::caller(place, args.caller.id.as_deref())?;
     let place = &place.seen_from(&caller.worktree);
     if args.launch.is_wanted() || args.agent.is_some() {
-        settings.command_of(&settings.agent)?;
+        settings.start_of(&settings.agent)?;
     }
     let slug = slug(&args.name)?;
     let task = args.task.read(ui, env)?;

@@ -1,7 +1,7 @@
 //! Launchers, and the environment of launched agents.
 
 use crate::support::spawn::{app, subtree};
-use crate::support::world::{Repo, World, text};
+use crate::support::world::{Repo, World, text, write};
 
 #[test]
 fn a_launched_agent_finds_its_environment() {
@@ -94,6 +94,42 @@ fn no_repository_says_how_agents_of_worker_ctl_are_started() {
         }
     }
     assert!(w.home("claude").exists() && !w.home("forged").exists());
+}
+
+#[test]
+fn agents_get_the_words_that_worker_ctl_would_start_them_with() {
+    let w = World::new();
+    let app = app(&w);
+    for name in ["mine", "codex"] {
+        w.program(name, "for word in \"$@\" \"NO_COLOR=$NO_COLOR\"; do echo \"$word\"; done > args");
+    }
+    let table = "[worker-ctl.agents.mine]\ncommand = [\"mine\", \"--model\", \"{model}\", \"--root={worktree}\", \
+         \"{git_dir}\", \"{git_common_dir}\", \"{skip_permissions}\", \"{hooks}\", \"{allowed_tools}\", \"it's\"]\n\
+         env = { NO_COLOR = \"1 2\" }\nask_permissions = [\"--ask\"]\ntask = [\"--prompt\", \"{task}\", \"end\"]\n\
+         delivery = \"argv\"\nready = { pattern = \"^>\" }\n";
+    let config = w.home(".config/shopfloor/config.toml");
+    write(&config, table);
+    let launch = |name: &str, more: &[&str]| {
+        let child = subtree(&app, &[&[name, "--launcher", "sh -c {cmd}"], more].concat());
+        let at = child.path.display().to_string();
+        (child.read("args"), at)
+    };
+    let git = app.path.join(".git").display().to_string();
+    let words =
+        |name: &str, at: &str| format!("--root={at}\n{git}/worktrees/{name}\n{git}\n--ask\nRead,Glob,Grep\nit's\n");
+    let (seen, at) = launch("a", &["--agent", "mine"]);
+    assert_eq!(seen, format!("{}NO_COLOR=1 2\n", words("a", &at)));
+    write(&config, &format!("{table}model = \"small\"\n"));
+    let (seen, at) = launch("b", &["--agent", "mine", "--task", "it's"]);
+    let task = format!("--prompt\nYour task is in the file {at}/.shopfloor/task.md: read it and carry it out.\nend\n");
+    assert_eq!(seen, format!("--model\nsmall\n{}{task}NO_COLOR=1 2\n", words("b", &at)));
+    // codex cannot commit where its sandbox does not open the git directory, and is to write no hook of the repository.
+    let opened = |dirs: &[&str]| dirs.iter().map(|dir| format!("--add-dir\n{git}/{dir}\n")).collect::<String>();
+    let dirs = opened(&["worktrees/c", "objects", "refs", "logs", "rr-cache"]);
+    let (seen, _) = launch("c", &["--agent", "codex"]);
+    assert!(seen.starts_with(&format!("--no-daemon\n{dirs}-c\n")), "{seen}");
+    app.spawn(&["worker", "d", "--agent", "codex", "--launcher", "sh -c {cmd}"]).succeeds();
+    assert!(app.read("args").starts_with("--no-daemon\n-c\n"), "{}", app.read("args"));
 }
 
 #[test]
