@@ -1,10 +1,6 @@
 //! The agent programs that the tools know: one entry for each, with everything that is particular to it. Adding a
 //! program is adding an entry.
 
-mod command;
-
-pub use self::command::{CommandFields, READING_TOOLS, task_words};
-
 /// What the tools know about one agent program.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentProgram {

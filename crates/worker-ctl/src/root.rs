@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use shopfloor_core::agents::{self, AgentProgram, CommandFields, READING_TOOLS, SessionFile};
+use shopfloor_core::agent_command::{CommandFields, READING_TOOLS};
+use shopfloor_core::agents::{self, AgentProgram, SessionFile};
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};

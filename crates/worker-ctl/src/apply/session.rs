@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use shopfloor_core::agents::task_words;
+use shopfloor_core::agent_command::task_words;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;

@@ -1,6 +1,7 @@
 //! Starting an agent through the configured launcher.
 
-use shopfloor_core::agents::{AgentProgram, CommandFields, READING_TOOLS, task_words};
+use shopfloor_core::agent_command::{CommandFields, READING_TOOLS, task_words};
+use shopfloor_core::agents::AgentProgram;
 use shopfloor_core::config::{Line, Row};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
