@@ -142,8 +142,8 @@ pub enum HookEvent {
 /// How a worker's program gets hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookWiring {
-    /// From a file of settings that is named after this flag.
-    SettingsFlag(&'static str),
+    /// From a file of settings that is named after the first flag. MCP servers are named after the second one.
+    SettingsFlag(&'static str, &'static str),
     /// From the setting `notify`, a command that gets the payload as its last argument.
     Notify,
     /// From a plugin in JavaScript, which the configuration in this variable names. The plugin takes texts as well.
@@ -250,7 +250,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         launch_line: r#"s='{"enabledMcpjsonServers":["shopfloor"]}'; exec claude ${SHOPFLOOR_MCP_CONFIG:+--mcp-config "$SHOPFLOOR_MCP_CONFIG"} ${SHOPFLOOR_AGENT_ID:+--allowedTools mcp__shopfloor} --settings "${SHOPFLOOR_SETTINGS:-$s}" ${SHOPFLOOR_TASK_FILE:+"Your task is in the file $SHOPFLOOR_TASK_FILE: read it and carry it out."}"#,
         settings: SettingsForm::Claude,
         hooks: Some(ProgramHooks {
-            wiring: HookWiring::SettingsFlag("--settings"),
+            wiring: HookWiring::SettingsFlag("--settings", "--mcp-config"),
             aside: None,
             events: &[
                 ("SessionStart", HookEvent::Began),

@@ -1,5 +1,5 @@
-//! Wires an agent's own hooks to `worker-ctl hook`, for the session of a worker alone: nothing is written into files
-//! of a person, or into a project's files that git knows.
+//! Wires an agent's own hooks to `worker-ctl hook`, and the MCP server of worktree-spawn to an agent of that, for the session
+//! of a worker alone: nothing is written into files of a person, or into a project's files that git knows.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub struct Wired {
     pub files: Vec<PathBuf>,
 }
 
-/// Makes an agent's program call our hooks, if it goes on with the conversation `continued`.
+/// Makes an agent's program call our hooks and reach our server, if it goes on with the conversation `continued`.
 pub fn wire(
     ctx: &Context<'_>,
     worker: &Worker,
@@ -56,26 +56,43 @@ pub fn wire(
     let within = if is_contained { "sandbox." } else { "" };
     let file = |extension: &str| layout::agent_file(&ctx.root.path, program.name, &format!("{within}{extension}"));
     let command = format!("{} hook {}", shell_word(&ours), program.name);
+    let server = worktree_spawn::server(ctx, worker);
     match hooks.wiring {
-        HookWiring::SettingsFlag(flag) => {
+        HookWiring::SettingsFlag(flag, servers_flag) => {
             // The program would ask about a server that the worktree names, unless it is ours.
             let is_ours = worktree_spawn::names_own_server(ctx, worker);
             let file = file(if is_ours { "mcp.json" } else { "json" });
             let more = if is_ours { json!({ "enabledMcpjsonServers": [SERVER] }) } else { json!({}) };
             write(&file, &settings(program, &command, LIMIT, more)?)?;
-            let words = vec![flag.to_owned(), file.to_string_lossy().into_owned()];
+            let server = server.filter(|_| !is_ours).map(|[program, args @ ..]| {
+                let servers = json!({ "mcpServers": { SERVER: { "command": program, "args": args } } });
+                [servers_flag.to_owned(), servers.to_string()]
+            });
+            // This flag takes every word that follows, so the other one must come after it.
+            let settings = [flag.to_owned(), file.to_string_lossy().into_owned()];
+            let words = server.into_iter().flatten().chain(settings).collect();
             Ok(Wired { words, files: vec![file], ..Wired::default() })
         }
         HookWiring::Notify => {
             let words = json!([ours.to_string_lossy(), "hook", program.name]);
-            Ok(Wired { words: vec!["-c".to_owned(), format!("notify={words}")], ..Wired::default() })
+            let server = server.map(|[program, args @ ..]| {
+                let args = json!(args);
+                [format!("command={program}"), format!("args={args}"), "default_tools_approval_mode=\"approve\"".into()]
+            });
+            let server = server.into_iter().flatten().map(|setting| format!("mcp_servers.{SERVER}.{setting}"));
+            let all = std::iter::once(format!("notify={words}")).chain(server);
+            Ok(Wired { words: all.flat_map(|setting| ["-c".to_owned(), setting]).collect(), ..Wired::default() })
         }
         // A person's own configuration in that variable goes first.
         HookWiring::Plugin(variable) if ctx.env.var(variable).is_some() => nothing(),
         HookWiring::Plugin(variable) => {
             let (file, name) = (file("js"), json!(ours.to_string_lossy()).to_string());
             write(&file, &OPENCODE.replace("\"@PROGRAM@\"", &name))?;
-            let plugin = (variable.to_owned(), json!({ "plugin": [file_url(&file)] }).to_string());
+            let mut config = json!({ "plugin": [file_url(&file)] });
+            if let Some(command) = server {
+                config["mcp"] = json!({ SERVER: { "type": "local", "command": command } });
+            }
+            let plugin = (variable.to_owned(), config.to_string());
             // It tells the plugin too that this is the worker's own program.
             let conversation = continued.unwrap_or_default().to_owned();
             let variables = vec![plugin, ("WORKER_CTL_CONVERSATION".to_owned(), conversation)];

@@ -27,6 +27,12 @@ pub fn id(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
 /// The name of the MCP server that worktree-spawn gives to agents.
 pub const SERVER: &str = "shopfloor";
 
+/// The argv of that server for a worker's agent, if worktree-spawn has a record of it.
+pub fn server(ctx: &Context<'_>, worker: &Worker) -> Option<[String; 4]> {
+    proc::find(ctx.env, TOOL)?;
+    Some([TOOL.to_owned(), "mcp".to_owned(), "--as".to_owned(), id(ctx, worker)?])
+}
+
 /// Whether a worktree's `.mcp.json` names that server as worktree-spawn writes it, for this agent. An agent can write the
 /// file, and its program starts what it names outside of the agent's sandbox.
 pub fn names_own_server(ctx: &Context<'_>, worker: &Worker) -> bool {

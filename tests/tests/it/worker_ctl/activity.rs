@@ -461,8 +461,9 @@ fn an_agent_that_asks_may_read_and_starts_our_server_alone() {
         let words = std::fs::read_to_string(&log).unwrap();
         let last: Vec<String> = words.lines().last().unwrap().split('|').map(str::to_owned).collect();
         app.run("worker-ctl", &["down", name, "--force"]).exit(0).any_out().any_err();
-        let settings: Value = serde_json::from_str(&std::fs::read_to_string(&last[1]).unwrap()).unwrap();
-        (last[2].clone(), settings["enabledMcpjsonServers"].clone(), settings["hooks"]["Stop"].is_array())
+        let at = last.iter().position(|word| word == "--settings").unwrap();
+        let settings: Value = serde_json::from_str(&std::fs::read_to_string(&last[at + 1]).unwrap()).unwrap();
+        (last[at + 2].clone(), settings["enabledMcpjsonServers"].clone(), settings["hooks"]["Stop"].is_array())
     };
     let ours = json!(["shopfloor"]);
     assert_eq!(started("x"), ("Read,Glob,Grep".into(), ours.clone(), true));
