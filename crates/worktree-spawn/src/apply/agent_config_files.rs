@@ -2,6 +2,7 @@
 //! not replaced; into JSON files ours is merged.
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use jsonc_parser::ParseOptions;
@@ -182,7 +183,8 @@ pub fn connect(env: &Env, worktree: &Worktree, agent: &Agent, path: &str) -> Res
     Ok(worktree.path.join(path))
 }
 
-/// The same, but in the file of ours, with a warning, if that is not possible in the other one.
+/// The same, but in the file of ours, with a warning, if that is not possible in the other one. Warns where a person's gemini
+/// will find none of it.
 pub fn connect_somehow(
     env: &Env,
     worktree: &Worktree,
@@ -190,10 +192,22 @@ pub fn connect_somehow(
     path: &str,
     warnings: &mut Vec<String>,
 ) -> Result<PathBuf> {
-    connect(env, worktree, agent, path).or_else(|failure| {
+    let mcp = connect(env, worktree, agent, path).or_else(|failure| {
         warnings.push(format!("left {path} as it is: {failure}"));
         connect(env, worktree, agent, OWN_MCP_FILE)
-    })
+    })?;
+    // gemini reads a file that a variable names only if the superuser owns it.
+    let is_unread = || worktree.path.join(SETTINGS_FILE).symlink_metadata().is_ok_and(|meta| meta.uid() != 0);
+    let is_gemini = settings_form(agent.agent.as_deref()) == SettingsForm::Gemini;
+    if is_gemini && is_unread() && is_trusted(env, &GEMINI_PROJECT, &worktree.path) {
+        let file = GEMINI_PROJECT.file;
+        warnings.push(format!(
+            "{file} there is not ours, so gemini gets neither the MCP server nor the hook that reports the end of a turn; \
+             keep your settings in ~/{file} and take that file out of the repository (`git rm --cached {file}`), or let the \
+             agent report with `worktree-spawn notify`"
+        ));
+    }
+    Ok(mcp)
 }
 
 /// Makes git ignore the settings that gemini reads in a worktree. `false` if they, or the ignore file beside them, are

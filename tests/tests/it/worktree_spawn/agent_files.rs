@@ -1,5 +1,6 @@
 //! An agent's files: its task, its settings, its MCP configuration.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use crate::support::spawn::{app, subtree};
@@ -132,7 +133,10 @@ fn gemini_finds_its_settings_in_a_trusted_folder() {
     app.write(".gemini/settings.json", "{}\n");
     app.git(&["add", ".gemini"]);
     app.git(&["commit", "-q", "-m", "settings"]);
-    let y = subtree(&app, &["y", "--agent", "gemini"]);
+    let made = app.spawn(&["subtree", "y", "--agent", "gemini"]).exit(0);
+    let y = w.at(made.stdout.trim_end());
+    let is_root = y.path.join(".shopfloor/settings.json").metadata().unwrap().uid() == 0;
+    assert_eq!(made.stderr.contains("`git rm --cached .gemini/settings.json`"), !is_root, "{made}");
     assert_eq!((y.read(".gemini/settings.json"), y.git(&["status", "--porcelain"])), ("{}\n".into(), String::new()));
     assert!(y.read(".shopfloor/settings.json").contains("main.y"));
     for id in ["main.x", "main.y"] {
