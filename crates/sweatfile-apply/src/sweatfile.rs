@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shopfloor_core::config::is_anothers_home;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{Position, did_you_mean, is_like};
-use toml_edit::{Document, Item, TableLike};
+use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::cache::Cache;
 use crate::env_variable;
@@ -301,24 +301,32 @@ impl Parser<'_> {
     }
 
     fn array(&mut self, key: &str, at: Position, item: &Item) {
-        let Some(array) = item.as_array() else {
-            return self.problem(at, format!("`{key}` must be an array of strings, not {}", with_article(item)));
+        let holds = if key == "setup" { "strings and tables" } else { "strings" };
+        let parse = |table: &dyn TableLike| SetupStep::parse(table).map_err(|why| format!("an item of `{key}`: {why}"));
+        let read = |value: &Value| match (value.as_str(), value.as_inline_table().filter(|_| key == "setup")) {
+            (Some(text), _) => Ok(SetupStep::plain(text)),
+            (None, Some(table)) => parse(table),
+            (None, None) => Err(format!("`{key}` must hold {holds} only, not {}", value.type_name())),
         };
-        let mut steps = Vec::new();
-        for (index, value) in array.iter().enumerate() {
-            let at = Position::of(self.text, value.span().map_or(0, |s| s.start));
-            let step = match (value.as_str(), value.as_inline_table().filter(|_| key == "setup")) {
-                (Some(text), _) => Ok(SetupStep::plain(text)),
-                (None, Some(table)) => SetupStep::parse(table).map_err(|why| format!("an item of `setup`: {why}")),
-                (None, None) => Err(format!("`{key}` must hold strings only, not {}", value.type_name())),
-            };
+        // TOML writes an array that has only tables as `[[setup]]`, too.
+        let tables = item.as_array_of_tables().filter(|_| key == "setup");
+        let items: Vec<_> = match (item.as_array(), tables) {
+            (Some(array), _) => array.iter().map(|value| (value.span(), read(value))).collect(),
+            (None, Some(tables)) => tables.iter().map(|table| (table.span(), parse(table))).collect(),
+            (None, None) => {
+                return self.problem(at, format!("`{key}` must be an array of {holds}, not {}", with_article(item)));
+            }
+        };
+        let (count, mut steps) = (items.len(), Vec::new());
+        for (index, (span, step)) in items.into_iter().enumerate() {
+            let at = Position::of(self.text, span.map_or(0, |s| s.start));
             let is_named =
                 |other: &SetupStep| step.as_ref().is_ok_and(|step| step.name.is_some() && step.name == other.name);
             match step {
                 Ok(step) if steps.iter().any(is_named) => {
                     self.problem(at, format!("two steps are called `{}`", step.name()));
                 }
-                Ok(step) if self.item(key, at, &step.run, index + 1 == array.len()) => steps.push(step),
+                Ok(step) if self.item(key, at, &step.run, index + 1 == count) => steps.push(step),
                 Ok(_) => {}
                 Err(why) => self.problem(at, why),
             }

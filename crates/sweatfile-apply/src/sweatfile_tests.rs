@@ -76,7 +76,7 @@ source = "~root/x"
     insta::assert_snapshot!(problems(text), @r#"
     2:17: `git_excludes` must hold strings only, not integer
     2:20: an exclude pattern must be one line that is not empty
-    3:1: `setup` must be an array of strings, not a string
+    3:1: `setup` must be an array of strings and tables, not a string
     4:1: `template` must be true or false, not a string
     6:1: `PORT` in [env] must be a string, not an integer; write `PORT = "3000"`
     7:1: `a-b` is not a variable name; it must match [A-Za-z_][A-Za-z0-9_]*

@@ -13,7 +13,7 @@ fn all_problems_of_all_layers_are_reported_together() {
     let home = w.home("");
     insta::assert_snapshot!(out.stderr.replace(home.to_str().unwrap(), "~/"), @r#"
     sweatfile-apply: error: 4 problems in the sweatfiles; nothing was changed
-      ~/eng/sweatfile:1:10: `setup` must hold strings only, not integer
+      ~/eng/sweatfile:1:10: `setup` must hold strings and tables only, not integer
       ~/eng/sweatfile:3:1: `PORT` in [env] must be a string, not an integer; write `PORT = "3000"`
       ~/eng/repos/app/sweatfile:1:17: files entry `settings`: unknown key `json`; a key with a dot needs quotes: `[files."settings.json"]`
       ~/eng/repos/app/sweatfile:3:8: files entry `../x`: the path must not have `.` or `..` components

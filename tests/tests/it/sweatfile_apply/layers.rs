@@ -490,7 +490,7 @@ fn the_newer_format_is_named_once_never_run_and_converted() {
     assert!(cleared.contains("# odd = 1\n") && cleared.contains("# odd2.x.k = 1\n"), "{cleared}");
     assert!(!cleared.contains("git_excludes") && !cleared.contains("setup"), "{cleared}");
     app.write("wrong", "setup = [1]\n[hooks]\ncreate = \"true\"\n");
-    app.apply(&["convert", "wrong"]).exit(0).any_out().err_has("wrong:1:10: `setup` must hold strings only");
+    app.apply(&["convert", "wrong"]).exit(0).any_out().err_has("wrong:1:10: `setup` must hold strings and tables only");
     app.apply(&["convert"]).exit(1).err_has("has nothing of the newer format");
     app.write("other", "[hooks\n");
     app.apply(&["convert", "other"]).exit(2).err_has("other:1:");

@@ -284,6 +284,27 @@ fn a_step_that_takes_too_long_is_ended() {
 }
 
 #[test]
+fn steps_that_are_all_tables_may_be_an_array_of_tables_as_show_and_convert_print_them() {
+    let w = World::new();
+    let app = w.app();
+    app.write(
+        "newer",
+        "setup = [{ run = \"echo a >> ~/log\", inputs = [\"l\"], name = \"a\" }]\n[hooks]\nstop = \"z\"\n",
+    );
+    let converted = app.apply(&["convert", "newer"]).exit(0).stdout.to_string();
+    let second = "[[setup]]\nrun = \"echo b >> ~/log\"\n";
+    app.approved(&format!("{converted}\n{second}timeout = \"1m\"\n"));
+    let shown = app.apply(&["show"]).exit(0).stdout.to_string();
+    assert_eq!(shown.matches("[[setup]]").count(), 2, "{shown}");
+    app.approved(&shown);
+    app.apply(&[]).succeeds();
+    app.apply(&["check"]).exit(0);
+    assert_eq!(log(&w), ["a", "b"]);
+    app.write("sweatfile", &format!("{second}{second}input = []\n"));
+    app.apply(&[]).exit(2).err_has("sweatfile:3:1: an item of `setup`: unknown key `input` of a step");
+}
+
+#[test]
 fn a_wrong_step_is_named_with_its_place() {
     let w = World::new();
     let app = w.app();
@@ -297,7 +318,7 @@ fn a_wrong_step_is_named_with_its_place() {
         ("{ run = \"x\", name = \"a/b\" }", "`name` of a step must be 1 to 40 letters"),
         ("{ run = \"x\", background = 1 }", "`background` of a step must be true or false, not integer"),
         ("{ run = \"a\", name = \"x\" }, { run = \"b\", name = \"x\" }", "two steps are called `x`"),
-        ("[\"x\"]", "`setup` must hold strings only"),
+        ("[\"x\"]", "`setup` must hold strings and tables only"),
     ] {
         w.area(&format!("setup = [\n  {step}\n]\n"));
         app.apply(&[]).exit(2).any_out().err_has(why).err_has("sweatfile:2:");
