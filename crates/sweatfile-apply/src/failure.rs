@@ -14,7 +14,7 @@ pub const CHANGED: FailureKind = FailureKind::new("changed", Exit::Failed);
 pub const SETUP: FailureKind = FailureKind::new("setup", Exit::Failed);
 /// A step of set-up still runs at the time-out.
 pub const TIMEOUT: FailureKind = FailureKind::new("timeout", Exit::Timeout);
-/// A link leads out of the repository.
-pub const LEAVING_LINK: FailureKind = FailureKind::new("symlink", Exit::Bad);
+/// A link leads out of the repository, or to nothing.
+pub const BAD_LINK: FailureKind = FailureKind::new("symlink", Exit::Bad);
 /// A teardown command failed.
 pub const TEARDOWN: FailureKind = FailureKind::new("teardown", Exit::Failed);

@@ -9,6 +9,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Home, Repo};
 use shopfloor_core::path::real;
+use shopfloor_core::text::shell_word;
 
 use super::{area_layer, worktreeinclude};
 use crate::approvable::Approvable;
@@ -129,8 +130,16 @@ impl Layers {
     }
 }
 
+/// Reads a sweatfile. One behind a link that leads to nothing was not deleted: it may be on a disk that is away.
 fn read(path: &Path) -> Result<Option<LayerText>> {
-    Ok(fs::read(path)?.map(parsed))
+    let bytes = fs::read(path)?;
+    let dangling = path.ancestors().find(|at| bytes.is_none() && at.is_symlink() && !at.exists());
+    if let Some((link, target)) = dangling.and_then(|link| Some((link, link.read_link().ok()?))) {
+        return Err(failure::BAD_LINK
+            .failure(format!("{} is a link to {}, which is not there", link.display(), target.display()))
+            .hint(format!("bring back what it leads to, or `rm {}`", shell_word(link))));
+    }
+    Ok(bytes.map(parsed))
 }
 
 fn parsed(bytes: Vec<u8>) -> LayerText {
@@ -173,7 +182,7 @@ fn refuse_leaving_link(root: &Path, path: &Path) -> Result<()> {
     if !path.is_symlink() || real(path).starts_with(real(root)) {
         return Ok(());
     }
-    Err(failure::LEAVING_LINK
+    Err(failure::BAD_LINK
         .failure(format!("{} is a link that leaves the repository", path.display()))
         .hint("replace it with the file itself, or pass `--repo-root DIR`"))
 }

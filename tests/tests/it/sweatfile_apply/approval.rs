@@ -117,6 +117,26 @@ fn a_sweatfile_that_leads_out_of_the_repository_is_refused() {
 }
 
 #[test]
+fn a_sweatfile_behind_a_link_to_nothing_does_not_count_as_deleted() {
+    let w = World::new();
+    let app = w.app();
+    w.area("[env]\nA = \"1\"\n");
+    app.approved("[env]\nB = \"1\"\n");
+    app.apply(&[]).succeeds();
+    for (file, target) in [(w.home("eng/sweatfile"), "../gone/own"), (app.path.join("sweatfile"), "gone")] {
+        let aside = w.home("aside");
+        std::fs::rename(&file, &aside).unwrap();
+        std::os::unix::fs::symlink(target, &file).unwrap();
+        for args in [&[][..], &["check"]] {
+            app.apply(args).exit(2).err_has(&format!("{} is a link to {target}, which is not there", file.display()));
+        }
+        assert_eq!(app.read(".sweatshop-env"), "A=1\nB=1\n");
+        std::fs::rename(&aside, &file).unwrap();
+    }
+    app.apply(&["check"]).exit(0);
+}
+
+#[test]
 fn a_store_that_is_newer_or_damaged_is_refused() {
     let w = World::new();
     let app = w.app();
