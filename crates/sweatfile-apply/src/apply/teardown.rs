@@ -1,6 +1,7 @@
 //! Undoes what the set-up of a worktree started: runs the commands that were recorded then, each once.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use crate::apply::background;
 use crate::facts::Facts;
 use crate::failure;
 use crate::layer::{FILE, LayerName, MergedLayers};
+use crate::layout;
 use crate::plan::{Plan, SetupRun};
 use crate::ports;
 use crate::setup_step::{REPO_ROOT, WORKTREE};
@@ -305,7 +307,8 @@ fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done
         stored.record.steps[at].is_begun = true;
         stored.save()?;
         ui.note(&line);
-        let failed = run_step(&env, worktree, &stored.record, (&step.command, dir))?;
+        let failed = run_step(&env, worktree, &stored.record, (&step.command, dir))
+            .unwrap_or_else(|failure| Some(failure.to_string()));
         match failed {
             None => {
                 stored.record.steps.remove(at);
@@ -333,19 +336,21 @@ fn run_step(
     (command, dir): (&str, &Path),
 ) -> Result<Option<String>> {
     // Else a command in an empty directory finds what is around it, or what the caller works on.
-    let cmd = proc::shell(env, command)?.dir(dir).without_vars(LOCAL_VARS).without_vars(&COMPOSE).within(LIMIT);
+    let cmd = proc::shell(env, command)?.dir(dir).without_vars(LOCAL_VARS).without_vars(&COMPOSE);
     let cmd = cmd.var("GIT_CEILING_DIRECTORIES", dir.parent().unwrap_or(dir)).vars(&record.env);
     let cmd = cmd.var(WORKTREE, &record.path).var(REPO_ROOT, &worktree.repo.home.checkout);
-    Ok(match cmd.capture() {
-        Ok(ended) if ended.status.success() => None,
-        Ok(ended) => {
-            let said = String::from_utf8_lossy(&ended.stderr).lines().last().map(printable).unwrap_or_default();
-            Some(format!("{} {said}", ended.status).trim_end().to_owned())
-        }
-        // The command stands before this, and not the program that starts it.
-        Err(failure) if failure.kind == "deadline" => {
-            Some(format!("it took longer than {} s, and was ended", LIMIT.as_secs()))
-        }
-        Err(failure) => Some(failure.to_string()),
-    })
+    // Into files, not pipes: as set-up, it waits for no daemon that the command leaves behind.
+    let scratch = || fs::scratch(&layout::setup_output(&worktree.repo));
+    let (errors, mut said) = scratch()?;
+    let Some((status, _)) = cmd.error_file(errors).into_file(scratch()?, LIMIT, usize::MAX)? else {
+        return Ok(Some(format!("it took longer than {} s, and was ended", LIMIT.as_secs())));
+    };
+    if status.success() {
+        return Ok(None);
+    }
+    let mut text = Vec::new();
+    // Without what it said there is still its status.
+    let _ = said.read_to_end(&mut text);
+    let last = String::from_utf8_lossy(&text).lines().last().map(printable).unwrap_or_default();
+    Ok(Some(format!("{status} {last}").trim_end().to_owned()))
 }

@@ -55,6 +55,18 @@ fn remove_runs_it_once_before_the_files_go_and_keeps_what_fails() {
 }
 
 #[test]
+fn it_waits_for_no_daemon_that_a_command_leaves_behind() {
+    let w = World::new();
+    let app = w.app();
+    let daemon = "sleep 600 & echo $! >> ~/pids";
+    app.approved(&format!("teardown = [\"{daemon}\", \"{daemon}; echo out; echo why >&2; exit 3\"]\n"));
+    app.apply(&[]).succeeds();
+    let removed = app.apply(&["remove"]).exit(4);
+    removed.out_has(&format!("app: {daemon}\n")).err_has("exit 3 (exit status 3 why)");
+    app.sh("kill $(cat ~/pids)").exit(0);
+}
+
+#[test]
 fn a_sweep_runs_it_for_a_worktree_that_went_without_us() {
     let w = World::new();
     let app = composed(&w, "");
