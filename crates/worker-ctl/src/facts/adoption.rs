@@ -229,7 +229,7 @@ impl WorkRepo {
     }
 
     /// Whether a branch of the person's own repository is others' too: a remote has one of that name, or commits of it that the
-    /// branch that its work lands on lacks. Nobody but its worker moves it then.
+    /// branch that its work lands on lacks, or its upstream has its name. Nobody but its worker moves it then.
     pub fn is_shared(&self, branch: &str) -> Result<bool> {
         if !self.is_own {
             return Ok(false);
@@ -241,6 +241,13 @@ impl WorkRepo {
             }
         }
         let (own, base) = (format!("refs/heads/{branch}"), self.base());
+        // A clone of one branch has no ref for what was pushed.
+        let upstream = |key: &str| self.git.config(&self.top, &format!("branch.{branch}.{key}"), None);
+        if upstream("merge")?.is_some_and(|name| name == own.as_str())
+            && upstream("remote")?.is_some_and(|remote| remote != ".")
+        {
+            return Ok(true);
+        }
         // Without one of the two branches there is nothing to tell.
         let count =
             |more: &[&str]| self.run(&self.top, &[&["rev-list", "--count", &own, "--not", &base], more].concat());

@@ -39,17 +39,25 @@ fn a_branch_that_others_have_too_is_never_moved() {
     floor.ctl(&["review", "adam"]).exit(0).any_out().any_err();
     floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
     assert_eq!((app.read("f"), head(&adam)), ("both\n".into(), merged));
-    // Nor is one that was pushed under another name.
-    app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
-    let eve = w.at(app.path.with_file_name("eve"));
-    commit(&eve, "Hers", &["h"], "h\n");
-    eve.git(&["push", "-q", "origin", "eve:other-name"]);
-    app.run("worker-ctl", &["add", "--worktree", "../eve", "--agent", "scripted"]).succeeds().any_err();
-    app.commit("later", "theirs\n");
-    let before = head(&eve);
-    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
-    floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
-    assert_eq!((head(&eve), app.read("h")), (before, "h\n".into()));
+    for (name, share) in [
+        // Nor is one that was pushed under another name.
+        ("eve", "git push -q origin eve:other-name"),
+        // Nor is one whose upstream has its name, which no ref tells in a clone of one branch.
+        ("kim", "git config branch.kim.remote origin && git config branch.kim.merge refs/heads/kim"),
+    ] {
+        let path = format!("../{name}");
+        app.git(&["worktree", "add", "-q", "-b", name, &path]);
+        let at = w.at(app.path.with_file_name(name));
+        commit(&at, "Theirs", &[name], "h\n");
+        at.sh(share).exit(0).any_err();
+        app.run("worker-ctl", &["add", "--worktree", &path, "--agent", "scripted"]).succeeds().any_err();
+        app.commit("later", name);
+        let before = head(&at);
+        floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+        floor.ctl(&["rebase", name]).exit(1).err_has("others' too");
+        floor.ctl(&["accept", name]).exit(0).any_out().any_err();
+        assert_eq!((head(&at), app.read(name)), (before, "h\n".into()));
+    }
     // Work that nobody has reviewed is asked to be merged, too.
     work(&floor, "adam", "COMMIT f two Again");
     app.commit("f", "mine\n");
