@@ -36,6 +36,8 @@ pub struct WorktreeFacts {
     pub head: Option<String>,
     /// Whether a rebase is under way.
     pub is_rebasing: bool,
+    /// What else git is in the middle of, by its command.
+    pub unfinished: Option<&'static str>,
     /// Files with uncommitted changes, and untracked files, as [`dirty`] tells.
     pub dirty: Vec<String>,
     /// Those of them that are as they were committed.
@@ -126,8 +128,16 @@ impl WorktreeFacts {
         }
         let always_dirty = always_dirty(repo, tree, &dirty)?;
         let is_shared = worker.has_request() || repo.is_shared(&worker.branch)?;
-        Ok(WorktreeFacts { branch, head, is_rebasing, dirty, always_dirty, is_shared, has_unmerged })
+        let unfinished = unfinished(tree);
+        Ok(WorktreeFacts { branch, head, is_rebasing, unfinished, dirty, always_dirty, is_shared, has_unmerged })
     }
+}
+
+/// The command of git that is under way in a worktree, beside a rebase. No file needs to be changed by it.
+fn unfinished(tree: &Path) -> Option<&'static str> {
+    let dir = private_dir(tree)?;
+    let heads = [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")];
+    heads.into_iter().find(|(file, _)| dir.join(file).symlink_metadata().is_ok()).map(|(_, command)| command)
 }
 
 /// What we read of sweatfile-apply's record of a worktree.

@@ -7,7 +7,7 @@ use shopfloor_core::error::{Failure, Result};
 use crate::facts::worker_state::{Standing, WorkFacts};
 use crate::failure;
 use crate::plan::check::record;
-use crate::plan::{rebase, require_at, require_clean, wrong_state};
+use crate::plan::{rebase, require_at, require_clean, require_finished, wrong_state};
 use crate::work_repo::MergeResult;
 use crate::worker::{LandAs, Task, Worker};
 
@@ -69,6 +69,7 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
     let name = &worker.name;
     let sha = require_review(worker)?;
     require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
+    require_finished(worker, standing.worktree.unfinished)?;
     require_at(standing.is_at(sha), worker.checkout(), sha)?;
     let work = standing.work.as_ref().ok_or_else(|| wrong_state(worker))?;
     if work.has_several_bases && !is_forced {
@@ -207,13 +208,14 @@ mod tests {
     #[test]
     fn each_refusal_has_its_kind_and_force_overrules_only_markers_and_later_changes() {
         type SpoilStanding = fn(&mut Standing);
-        let spoils: [(&str, SpoilStanding, bool); 12] = [
+        let spoils: [(&str, SpoilStanding, bool); 13] = [
             ("wrong_state", |s| s.worker.task = Task::Working, false),
             ("wrong_state", |s| s.work = None, false),
             ("dirty", |s| s.worktree.dirty.push("a".into()), false),
             ("wrong_state", |s| s.worktree.branch = Some("other".into()), false),
             ("wrong_state", |s| s.worktree.head = Some("later".into()), false),
             ("wrong_state", |s| s.worktree.is_rebasing = true, false),
+            ("wrong_state", |s| s.worktree.unfinished = Some("merge"), false),
             ("markers", |s| work(s).markers.push("a".into()), true),
             ("changed", |s| work(s).patch = "another".into(), true),
             ("changed", |s| s.worker.work.reviewed_sha = None, true),

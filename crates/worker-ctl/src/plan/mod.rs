@@ -13,6 +13,7 @@ pub mod resume;
 pub mod start;
 
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::text::shell_word;
 
 use crate::failure;
 use crate::worker::{Checkout, Worker};
@@ -41,6 +42,15 @@ pub fn require_clean(worker: &Worker, dirty: &[String], always: &[String]) -> Re
         )),
         None => failure.hint(format!("ask for a commit: {}", worker.message_hint("'Commit your changes'"))),
     })
+}
+
+/// Exit 1 while git is in the middle of this command in the worktree: what follows a landing or a rebase would end it.
+pub fn require_finished(worker: &Worker, unfinished: Option<&str>) -> Result<()> {
+    let Some(command) = unfinished else { return Ok(()) };
+    Err(failure::WRONG_STATE
+        .failure(format!("{} is in a {command} of its own", worker.name))
+        .hint(format!("ask for its end: {}", worker.message_hint(&format!("'Finish your {command}'"))))
+        .hint(format!("or give it up: `git -C {} {command} --abort`", shell_word(worker.tree()))))
 }
 
 /// Exit 1 unless the worktree is on the worker's branch, at this commit, with no rebase under way.

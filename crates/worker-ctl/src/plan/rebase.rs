@@ -5,7 +5,7 @@ use shopfloor_core::text::shell_word;
 
 use crate::facts::worker_state::Standing;
 use crate::failure;
-use crate::plan::{require_at, require_clean, wrong_state};
+use crate::plan::{require_at, require_clean, require_finished, wrong_state};
 use crate::work_repo::MergeResult;
 use crate::worker::{Session, Task, Worker};
 
@@ -47,6 +47,7 @@ pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
             .hint(format!("ask for a merge: {}", worker.message_hint(&text))));
     }
     require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
+    require_finished(worker, standing.worktree.unfinished)?;
     decide(standing, branch)
 }
 
@@ -107,7 +108,7 @@ pub fn is_behind(worker: &Worker, base: &str) -> bool {
 /// The plan for work that waits for review and is behind the default branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
-    /// Wait: the worktree has uncommitted changes.
+    /// Wait: the worktree has uncommitted changes, or git is in the middle of something there.
     Wait,
     /// Note the conflicts: nobody could resolve them, or somebody else is next.
     NoteConflicts,
@@ -124,7 +125,7 @@ pub fn refresh(standing: &Standing, branch: &str, is_next: bool) -> Refresh {
         return Refresh::Settled;
     }
     let can_resolve = standing.worker.program.session == Session::Up && !standing.worker.program.is_in_doubt;
-    if !standing.worktree.dirty.is_empty() {
+    if !standing.worktree.dirty.is_empty() || standing.worktree.unfinished.is_some() {
         return Refresh::Wait;
     }
     if standing.worktree.is_shared && work.merge != MergeResult::Conflict {
@@ -181,8 +182,9 @@ mod tests {
         }
         type SpoilStanding = fn(&mut Standing);
         let conflict: SpoilStanding = |s| s.work.as_mut().unwrap().merge = MergeResult::Conflict;
-        let changes: [(&[SpoilStanding], Refresh); 6] = [
+        let changes: [(&[SpoilStanding], Refresh); 7] = [
             (&[|s| s.worktree.dirty.push("a".into())], Refresh::Wait),
+            (&[|s| s.worktree.unfinished = Some("merge")], Refresh::Wait),
             (&[|s| s.worktree.head = Some("later".into())], Refresh::Wait),
             (&[|s| s.work.as_mut().unwrap().merge = MergeResult::Nothing], Refresh::Settled),
             (&[conflict], Refresh::Rebase(Rebase::AskToResolve)),

@@ -8,7 +8,7 @@ use shopfloor_core::text::shell_word;
 use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::plan::machine::{Input, apply};
-use crate::plan::require_clean;
+use crate::plan::{require_clean, require_finished};
 use crate::task_queue::QueuedTask;
 use crate::worker::Worker;
 
@@ -36,6 +36,9 @@ pub fn start(
             )),
             None => failure,
         })?;
+    }
+    if !stays {
+        require_finished(worker, facts.unfinished)?;
     }
     // The commits of a request stay where they are, and others have them.
     let has_unmerged = facts.has_unmerged && !worker.has_request();
@@ -80,6 +83,7 @@ pub mod tests {
             branch: Some(worker.branch.clone()),
             head: Some("sha".into()),
             is_rebasing: false,
+            unfinished: None,
             dirty: vec![],
             always_dirty: vec![],
             is_shared: false,
@@ -107,10 +111,11 @@ pub mod tests {
         };
         assert_eq!((prompt.as_str(), base.as_str()), ("do", "base"));
         type SpoilStanding = fn(&mut Standing);
-        let spoils: [(&str, SpoilStanding); 5] = [
+        let spoils: [(&str, SpoilStanding); 6] = [
             ("wrong_state", |s| s.worker.task = Task::Working),
             ("wrong_state", |s| s.worker.program.session = Session::Down),
             ("dirty", |s| s.worktree.dirty.push("a".into())),
+            ("wrong_state", |s| s.worktree.unfinished = Some("merge")),
             ("unmerged", |s| s.worktree.has_unmerged = true),
             ("unmerged", |s| s.worktree.is_rebasing = true),
         ];

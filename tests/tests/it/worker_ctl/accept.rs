@@ -182,6 +182,32 @@ fn accept_lists_uncommitted_changes_and_lands_nothing() {
 }
 
 #[test]
+fn work_whose_worker_is_in_a_merge_waits_for_its_end() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let at = by_hand(&floor, "adam", &[("a", "1\n")]);
+    floor.app.commit("later", "x\n");
+    let (old, sha) = (tip(&floor), head(&at));
+    // None of them leaves a change that git status shows.
+    for (begin, command) in [
+        ("git merge -q -s ours --no-commit $(git commit-tree HEAD~1^{tree} -p HEAD~1 -m other)", "merge"),
+        ("! git cherry-pick HEAD", "cherry-pick"),
+        ("git revert --no-commit HEAD && git checkout -q HEAD -- .", "revert"),
+    ] {
+        at.sh(begin).exit(0).any_out().any_err();
+        floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+        for verb in ["accept", "rebase"] {
+            let refused = floor.ctl(&[verb, "adam"]).exit(1).any_out();
+            refused.err_has(&format!("adam is in a {command} of its own")).err_has(&format!("{command} --abort`"));
+        }
+        assert_eq!((tip(&floor), head(&at)), (old.clone(), sha.clone()), "{command}");
+        at.git(&[command, "--abort"]);
+    }
+    floor.ctl(&["accept", "adam"]).succeeds();
+    assert_landed(&floor, "adam", &old, "");
+}
+
+#[test]
 fn accept_keeps_a_persons_changes_in_the_source() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve", "noah"]);
