@@ -1,5 +1,6 @@
 //! What every change to worktrees shares: the surroundings of a spawn, the repository's lock, and the exclude lines.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use shopfloor_core::env::Env;
@@ -11,7 +12,7 @@ use shopfloor_core::ui::{Spinner, Ui};
 use crate::agent_in_worktree::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::excludes;
 use crate::facts::agents;
-use crate::identity::AgentKind;
+use crate::identity::{Agent, AgentKind};
 use crate::plan::spawn::exclude;
 use crate::repository_view::Place;
 
@@ -34,6 +35,12 @@ pub fn lock(place: &Place) -> Result<Lock> {
 /// The lines that keep children and our files out of every `git status`.
 pub fn state_lines() -> impl Iterator<Item = String> {
     excludes::STATE.iter().map(|line| (*line).to_owned())
+}
+
+/// The lines for what an agent's program leaves where it works. They stay after the agent, as the files may.
+pub fn leftover_lines(agent: &Agent) -> impl Iterator<Item = String> {
+    let program = agent.agent.as_deref().and_then(shopfloor_core::agents::find);
+    program.into_iter().flat_map(|program| program.leaves).map(|line| (*line).to_owned())
 }
 
 /// Edits `info/exclude` if that changes something.
@@ -59,7 +66,8 @@ pub fn lacks_excludes(place: &Place) -> Result<bool> {
     Ok(excludes::with(&before, &needed_excludes(place)?) != before)
 }
 
-/// The lines for all agents, and the one for `.mcp.json` while there is a subtree that has this file of ours.
+/// The lines for all agents and their programs, and the one for `.mcp.json` while there is a subtree that has this file of
+/// ours.
 fn needed_excludes(place: &Place) -> Result<Vec<String>> {
     let all = agents::all(place)?;
     let is_ours = |known: &KnownAgent| {
@@ -69,7 +77,8 @@ fn needed_excludes(place: &Place) -> Result<Vec<String>> {
     };
     let mcp = all.iter().any(is_ours).then(|| excludes::MCP.to_owned());
     let state = state_lines().filter(|_| all.iter().any(is_made));
-    Ok(state.chain(mcp).collect())
+    let leftovers: BTreeSet<String> = all.iter().flat_map(|known| leftover_lines(&known.agent)).collect();
+    Ok(state.chain(mcp).chain(leftovers).collect())
 }
 
 /// Whether an agent was made by us, or may have been.

@@ -15,7 +15,7 @@ use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::text::shell_word;
 
 use super::agent_config_files;
-use super::lock_and_excludes::{SpawnContext, add_excludes, lock, state_lines};
+use super::lock_and_excludes::{SpawnContext, add_excludes, leftover_lines, lock, state_lines};
 use super::undo::{self, LostWorktrees, UndoneSpawn, with_leftovers};
 use crate::agent_in_worktree::{KnownAgent, MCP_FILE, OWN_MCP_FILE};
 use crate::excludes;
@@ -58,7 +58,8 @@ pub struct MadeSubtree {
 /// repository's lock. A failure undoes them.
 pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<(OpenJournal<SpawnJournal>, KnownAgent)> {
     // This comes first, before there is anything that a `git add -A` could stage.
-    add_excludes(context.place, &state_lines().chain(plan.exclude.clone()).collect::<Vec<_>>())?;
+    let lines = state_lines().chain(plan.exclude.clone()).chain(leftover_lines(&plan.agent));
+    add_excludes(context.place, &lines.collect::<Vec<_>>())?;
     let spawner = context.place.require_here()?;
     if plan.path.starts_with(spawner.path.join(".shopfloor")) {
         agent_config_files::ignore_itself(spawner)?;
@@ -346,7 +347,7 @@ pub fn brings_starters(context: &SpawnContext<'_>, worktree: &Path, sha: &str) -
 
 /// Makes a seat: its files first, then the record by which it counts. The caller holds the repository's lock.
 pub fn seat(context: &SpawnContext<'_>, seated: &KnownAgent, task: Option<&[u8]>) -> Result<PathBuf> {
-    add_excludes(context.place, &state_lines().collect::<Vec<_>>())?;
+    add_excludes(context.place, &state_lines().chain(leftover_lines(&seated.agent)).collect::<Vec<_>>())?;
     let mcp_config = agent_config_files::seat(context.env, seated, task)?;
     Spool::new(&context.place.shared(), &seated.agent.id).unbury()?;
     seated.agent.save(context.env, &layout::seat_file(&seated.worktree.git_dir, &seated.agent.slug))?;

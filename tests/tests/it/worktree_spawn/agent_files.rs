@@ -144,6 +144,28 @@ fn gemini_finds_its_settings_in_a_trusted_folder() {
     }
 }
 
+/// aider writes its history into the directory in which it works.
+#[test]
+fn what_a_program_leaves_in_its_worktree_is_no_change() {
+    let w = World::new();
+    let app = app(&w);
+    let a = subtree(&app, &["a", "--agent", "aider"]);
+    subtree(&app, &["b", "--agent", "aider"]);
+    app.spawn(&["worker", "w", "--agent", "aider"]).succeeds();
+    app.sh("rm .git/info/exclude").exit(0);
+    app.spawn(&["repair"]).exit(0).any_out().any_err();
+    assert_eq!(app.excludes().iter().filter(|line| *line == ".aider*").count(), 1);
+    for at in [&app, &a] {
+        at.write(".aider.chat.history.md", "");
+        assert_eq!(at.git(&["status", "--porcelain"]), "");
+    }
+    for id in ["main.a", "main.b", "root/w"] {
+        app.spawn(&["remove", id]).succeeds();
+    }
+    // A seat's file is still there.
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+}
+
 #[test]
 fn an_agent_does_not_inherit_the_files_of_another() {
     let w = World::new();
