@@ -103,6 +103,10 @@ const NEVER_TAKEN: &str = "node_modules,target,dist,build,out,.venv,venv,__pycac
 
 const DEFAULT_REVIEW: &str = "hooks,mcpServers";
 
+/// The file in which worktree-spawn names the server of one worktree's agent, and the entry that does. In another worktree
+/// it would be a wrong identity.
+const AGENTS_SERVER: (&str, &str) = (".mcp.json", "mcpServers.shopfloor");
+
 /// The names of files that look private.
 const PRIVATE: &str =
     ".env* .sweatshop-env* *.env *.pem *.key *.p12 *.pfx id_* .npmrc .netrc .pypirc .dev.vars credentials*";
@@ -336,6 +340,9 @@ impl Settings {
                 let holds = rule.is_strangers && execution_risk::holds_settings(path.as_path());
                 policy.local = local.iter().filter_map(entry).filter(|entry| !holds || is_free(entry)).collect();
             }
+        }
+        if path.as_path() == Path::new(AGENTS_SERVER.0) {
+            policy.local.extend(EntryPath::parse(kind, AGENTS_SERVER.1));
         }
         if is_reviewed {
             policy.review = review.iter().filter_map(entry).collect();

@@ -293,7 +293,11 @@ pub fn why_new(file: &FileView<'_>, here: &[u8]) -> Option<String> {
 
 /// The changes of a text that parses which wait for a person.
 fn reviewed(file: &FileView<'_>, base: Option<&[u8]>, here: &[u8]) -> Waiting {
-    let known: Vec<&[u8]> = base.into_iter().chain(file.overlay).collect();
+    // What never leaves the workspace starts nothing elsewhere, and brings nothing back.
+    let shared = |text: &[u8]| strip(file.kind, text, &file.policy.local).unwrap_or_else(|| text.to_vec());
+    let (base, overlay, here) = (base.map(shared), file.overlay.map(shared), shared(here));
+    let (base, here) = (base.as_deref(), here.as_slice());
+    let known: Vec<&[u8]> = base.into_iter().chain(overlay.as_deref()).collect();
     let [added, mut taken] = started(file, here, &known, base.is_some())?;
     if !taken.is_empty() {
         // What the text only lacks because of an old view is put back, and waits for nobody.
@@ -306,9 +310,7 @@ fn reviewed(file: &FileView<'_>, base: Option<&[u8]>, here: &[u8]) -> Waiting {
     let mut waiting = [added, taken].concat();
     if !file.removed.is_empty() {
         let in_known: BTreeSet<String> = known.iter().flat_map(|bytes| entries(file.kind, Grow::All, bytes)).collect();
-        // What never leaves the workspace brings nothing back.
-        let shared = strip(file.kind, here, &file.policy.local).unwrap_or_else(|| here.to_vec());
-        let back: Vec<EntryPath> = entries(file.kind, Grow::All, &shared)
+        let back: Vec<EntryPath> = entries(file.kind, Grow::All, here)
             .into_iter()
             .filter(|entry| file.removed.contains(entry) && !in_known.contains(entry))
             .filter_map(|entry| EntryPath::parse(file.kind, &entry))

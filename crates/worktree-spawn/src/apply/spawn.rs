@@ -223,7 +223,9 @@ fn fill(
         add_excludes(context.place, &[excludes::MCP.to_owned()])?;
         let main = &context.place.main_checkout;
         let its_mcp = main.join(MCP_FILE);
-        if its_mcp.exists() && git.ls_files(main, &[MCP_FILE.into()])?.is_empty() {
+        // Not what the project itself lets git ignore.
+        let seen = ["--others", "--exclude-per-directory=.gitignore", "--", MCP_FILE].map(Into::into);
+        if its_mcp.exists() && !git.ls_files(main, &seen)?.is_empty() {
             made.warnings.push(format!("{} is not tracked, and git ignores it now", its_mcp.display()));
         }
     }

@@ -114,6 +114,35 @@ fn a_tracked_mcp_configuration_is_not_changed() {
     assert!(!app.excludes().contains(&"/.mcp.json".to_owned()));
 }
 
+/// The entry that names our server is one agent's.
+#[test]
+fn an_mcp_configuration_that_worktrees_share_names_each_agent_in_its_own_worktree() {
+    let w = World::new();
+    let app = app(&w);
+    app.commit(".gitignore", ".mcp.json\n");
+    app.write(".mcp.json", "{\"mcpServers\":{\"mine\":{\"command\":\"x\"}}}\n");
+    app.overlay(&["add", ".mcp.json"]).succeeds();
+    app.overlay(&["attach", "."]).succeeds();
+    app.overlay(&["hook", "install"]).succeeds();
+    let [a, b] = ["a", "b"].map(|name| subtree(&app, &[name]));
+    let assert_own = |server: &str| {
+        for (at, id) in [(&a, "\"main.a\""), (&b, "\"main.b\"")] {
+            let text = at.read(".mcp.json");
+            assert!(text.contains(server) && text.contains(id), "{text}");
+        }
+        let main = app.read(".mcp.json");
+        assert!(main.contains(server) && !main.contains("shopfloor"), "{main}");
+    };
+    app.overlay(&["sync"]).succeeds();
+    assert_own("\"mine\"");
+    // What a person accepts takes no identity along.
+    a.write(".mcp.json", &a.read(".mcp.json").replace("\"mine\"", "\"theirs\":{\"command\":\"y\"},\"mine\""));
+    app.overlay(&["sync"]).exit(1).any_out().err_has("a part of .mcp.json is held");
+    let waiting = app.overlay(&["conflicts", "--json"]).exit(0).json();
+    app.overlay(&["accept", text(&waiting, "/id")]).succeeds();
+    assert_own("\"theirs\"");
+}
+
 /// gemini takes settings from a worktree only in a folder that a person trusts, and then from no file that a variable names.
 #[test]
 fn gemini_finds_its_settings_in_a_trusted_folder() {
