@@ -4,7 +4,7 @@ use serde_json::json;
 use shopfloor_core::config::{self, REPOSITORY_FILE};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs::Root;
+use shopfloor_core::fs::{Found, Root};
 use shopfloor_core::git::Git;
 use shopfloor_core::hook_subcommand::{self, HookCommand};
 use shopfloor_core::path::RelPath;
@@ -117,7 +117,7 @@ pub fn configure(ledger: &Ledger, is_dry: bool, tracked: Tracked, programs: &[Ho
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
     // A file that cannot be edited is found before anything is written.
     let mut edits = page_edits(ledger, &worktree, tracked)?;
-    edits.extend(program_edits(&worktree, programs, SetupFile::set_up)?);
+    edits.extend(program_edits(&worktree, programs, |_| Ok(false), SetupFile::set_up)?);
     edits.retain(FileEdit::is_change);
     for FileEdit { name, before, after } in &edits {
         if !is_dry {
@@ -132,8 +132,17 @@ pub fn configure(ledger: &Ledger, is_dry: bool, tracked: Tracked, programs: &[Ho
 /// Takes out what [`configure`] writes, but from the files that are to be kept. A skill that somebody has edited stays.
 fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, args: &Args) -> Result<Exit> {
     let worktree = Root::open(ledger.repo.require_worktree()?)?;
-    let mut edits = program_edits(&worktree, &args.programs(), SetupFile::take_out)?;
-    edits.retain(|edit| !args.keep.contains(&edit.name));
+    let is_left = |name: &str| -> Result<bool> {
+        if args.keep.iter().any(|kept| kept == name) {
+            return Ok(true);
+        }
+        let is_other = !matches!(worktree.look(&rel(name)?)?, Found::Missing | Found::File(_));
+        if is_other {
+            ui.warn(format!("{name} stays as it is: a link, or no file, is there, and `install` writes through none"));
+        }
+        Ok(is_other)
+    };
+    let mut edits = program_edits(&worktree, &args.programs(), is_left, SetupFile::take_out)?;
     let stays = |edit: &&FileEdit| edit.name.ends_with("/SKILL.md") && !edit.before.is_empty() && !edit.is_change();
     let edited: Vec<String> = edits.iter().filter(stays).map(|edit| edit.name.clone()).collect();
     for edit in edits.iter_mut().filter(|edit| edit.after.is_empty() && edit.before.contains(BANNER)) {
@@ -142,9 +151,11 @@ fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, args: &Args) -> Result<Exit> {
         }
     }
     for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, git_setup::ignore_line(ledger)?)] {
-        edits.push(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
+        if !is_left(name)? {
+            edits.push(FileEdit::new(&worktree, name.to_owned(), |text| Ok(without_line(text, &line)))?);
+        }
     }
-    edits.retain(|edit| edit.is_change() && !args.keep.contains(&edit.name));
+    edits.retain(FileEdit::is_change);
     for FileEdit { name, before, after } in &edits {
         if !is_dry {
             files::edit(ledger, &worktree, name, before, after)?;
@@ -174,16 +185,21 @@ fn was_in_git(ledger: &Ledger, name: &str) -> Result<bool> {
     Ok(git(&["cat-file", "-e", &format!("{before}:{name}")])?.status.success())
 }
 
-/// What `edit` makes of the files of these programs.
+fn rel(name: &str) -> Result<RelPath> {
+    RelPath::parse(name).map_err(|why| Failure::failed(why.to_string()))
+}
+
+/// What `edit` makes of the files of these programs, but for those that are left as they are.
 fn program_edits(
     worktree: &Root,
     programs: &[HookProgram],
+    is_left: impl Fn(&str) -> Result<bool>,
     edit: impl Fn(&SetupFile, &str) -> Result<String, String>,
 ) -> Result<Vec<FileEdit>> {
     let mut edits: Vec<FileEdit> = Vec::new();
     for file in programs.iter().flat_map(|program| SetupFile::all(*program)) {
         let name = file.name();
-        if edits.iter().any(|edit| edit.name == name) {
+        if edits.iter().any(|edit| edit.name == name) || is_left(&name)? {
             continue;
         }
         edits.push(FileEdit::new(worktree, name.clone(), |before| {
@@ -205,7 +221,7 @@ struct FileEdit {
 
 impl FileEdit {
     fn new(worktree: &Root, name: String, edit: impl FnOnce(&str) -> Result<String>) -> Result<FileEdit> {
-        let rel = RelPath::parse(&name).map_err(|why| Failure::failed(why.to_string()))?;
+        let rel = rel(&name)?;
         let bytes = worktree.read(&rel)?.unwrap_or_default();
         let before = String::from_utf8(bytes)
             .map_err(|_| Failure::malformed(format!("{} is not UTF-8", worktree.join(&rel).display())))?;

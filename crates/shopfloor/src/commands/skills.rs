@@ -3,7 +3,7 @@
 use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs::Root;
+use shopfloor_core::fs::{Found, Root};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
@@ -39,9 +39,15 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let file = RelPath::parse(&path).map_err(|why| {
             Failure::usage(format!("--dir {}: {why}", args.dir)).hint("name a directory below the top of this worktree")
         })?;
+        if args.keep.contains(&path) {
+            continue;
+        }
+        if args.undo && !matches!(top.look(&file)?, Found::Missing | Found::File(_)) {
+            ui.warn(format!("{} stays as it is: a link, or no file, is there", printable(&path)));
+            continue;
+        }
         let is_same = |own: &[u8]| own == text.as_bytes();
         let action = match top.read(&file)? {
-            _ if args.keep.contains(&path) => continue,
             None if args.undo => continue,
             None if ui.is_dry() || create(&repository, &top, &file, text)? => "written",
             Some(own) if is_same(&own) && !args.undo => "unchanged",

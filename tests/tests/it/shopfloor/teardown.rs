@@ -134,3 +134,30 @@ fn a_teardown_names_the_root_of_the_agents() {
     let out = app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
     assert!(!out.stderr.contains("deinit"), "{out}");
 }
+
+/// `setup` writes through no link, so nothing is to be taken out behind one.
+#[test]
+fn a_teardown_leaves_links_alone() {
+    let w = World::new();
+    let links = [
+        ("file", "mkdir .claude && echo '{}' > ~/own.json && ln -s ~/own.json .claude/settings.json"),
+        ("dangling", "mkdir .claude && ln -s nowhere .claude/settings.json"),
+        ("dir", "mkdir ~/dot && ln -s ~/dot .claude"),
+    ];
+    for (name, line) in links {
+        let app = w.repo(name);
+        app.sh(&format!("{line} && git add -A && git commit -qm own")).exit(0);
+        let before = told(&app);
+        app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+        app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
+        assert_eq!((told(&app), app.git(&["status", "--porcelain"])), (before, String::new()), "{name}");
+    }
+    // One that is to be kept is not read.
+    let (app, skill) = (w.repo("skills"), ".claude/skills/overlay-sync/SKILL.md");
+    app.shopfloor(&["skills"]).succeeds();
+    app.sh(&format!("ln -sf nowhere {skill}")).exit(0);
+    app.shopfloor(&["skills", "--undo", &format!("--keep={skill}")]).succeeds();
+    assert!(!app.has(".claude/skills/shopfloor/SKILL.md"));
+    app.shopfloor(&["skills", "--undo"]).exit(0).err_has(&format!("{skill} stays as it is"));
+    assert!(app.has(skill));
+}
