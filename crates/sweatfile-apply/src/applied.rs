@@ -49,6 +49,9 @@ pub struct Record {
     /// The last run of each step that has a state of its own, by its key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub steps: BTreeMap<String, StepRun>,
+    /// What the commands made of the files that they use: as approved as the commands are.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub made: BTreeMap<RelPath, Digest>,
     /// Whether the user's own list has this record.
     #[serde(skip)]
     pub is_listed: bool,
@@ -115,7 +118,11 @@ impl Record {
         let mut record: Record = parse(&path, &bytes)?;
         // A key becomes the name of a file, and an agent can write this one.
         record.steps.retain(|key, _| key.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        Ok(Record { is_listed: written_files::is_listed(&worktree.env, &path, &bytes), ..record })
+        record.is_listed = written_files::is_listed(&worktree.env, &path, &bytes);
+        if !record.is_listed {
+            record.made.clear();
+        }
+        Ok(record)
     }
 
     /// Saves the record unless it equals `on_disk`. One that was loaded unlisted stays unlisted.

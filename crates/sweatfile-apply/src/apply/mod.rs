@@ -1,6 +1,7 @@
 //! The only room that writes into worktrees: it executes plans and decides nothing again.
 
 pub mod background;
+mod made;
 mod remove;
 mod setup;
 mod steps;

@@ -14,9 +14,10 @@ use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::ui::Ui;
 
 use crate::applied::{Record, StepRun};
-use crate::apply::background;
+use crate::apply::{background, made};
 use crate::facts;
 use crate::failure;
+use crate::layer::MergedLayers;
 use crate::layout;
 use crate::plan::{PlannedStep, SetupPlan, SetupRun};
 use crate::report::{ItemAction, Report};
@@ -28,7 +29,7 @@ use crate::worktree::OpenWorktree;
 pub fn setup(
     ui: &Ui,
     worktree: &OpenWorktree,
-    plan: &SetupPlan,
+    (merged, plan): (&MergedLayers, &SetupPlan),
     record: impl FnOnce(&mut Vec<String>) -> Result<Option<Lock>>,
     report: &mut Report,
 ) -> Result<()> {
@@ -61,15 +62,24 @@ pub fn setup(
     };
     let is_due = |step: &PlannedStep| step.due.is_some() && !is_done(step);
     let has_list = plan.steps.iter().any(|step| step.state.is_none() && is_due(step));
+    let run = |report: &mut Report| {
+        let ran = run_steps(ui, worktree, plan, (&record, &is_done), report);
+        // Also what commands made that failed or were interrupted. A step in the background does this by itself.
+        let ended = plan.steps.iter().filter(|step| step.due.is_some() && !step.step.background);
+        let setup = ended.map(|step| step.step.clone()).collect();
+        let merged = MergedLayers { setup, ..merged.clone() };
+        let made = proc::tidy_up(|| made::record(worktree, &merged, false));
+        ran.and(made)
+    };
     if !has_list {
-        return run_steps(ui, worktree, plan, (&record, &is_done), report);
+        return run(report);
     }
     if record.is_begun && record.is_listed {
         background::end_orphans(worktree, None);
     }
     // From here on setup counts as unfinished, whatever ran before, so that a failed run starts again.
     record_setup(worktree, None, true)?;
-    let ran = run_steps(ui, worktree, plan, (&record, &is_done), report);
+    let ran = run(report);
     let recorded = record_setup(worktree, ran.is_ok().then_some(plan.digest), false);
     ran.and(recorded)
 }

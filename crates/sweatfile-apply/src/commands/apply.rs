@@ -140,7 +140,7 @@ pub fn set_up(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, options: &App
         report.setup.iter_mut().for_each(|line| line.action = ItemAction::Skipped);
     } else {
         let record = |warnings: &mut Vec<String>| apply::teardown::record(worktree, &merged, &facts, &plan, warnings);
-        failure = apply::setup(ui, worktree, &plan.setup, record, &mut report).err();
+        failure = apply::setup(ui, worktree, (&merged, &plan.setup), record, &mut report).err();
     }
     Ok(Applied { report, failure, unapproved })
 }

@@ -128,7 +128,7 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     if !due.is_empty() {
         facts.is_contained = worktree.is_contained()?;
         let due = MergedLayers { setup: due, ..merged.clone() };
-        facts.tracked = unapproved_inputs::read(worktree, &due, &facts.current)?;
+        facts.tracked = unapproved_inputs::read(worktree, &due, &facts.current, &facts.record.made)?;
     }
     read_originals(worktree, merged, &mut facts);
     facts.env = read_env_file(&worktree.root)?;

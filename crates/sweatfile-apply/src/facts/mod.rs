@@ -17,5 +17,5 @@ pub use self::files::{CurrentEnvFile, read_env_file, source_path};
 pub use self::gather::{Facts, SetupRequest, read, require_names};
 pub use self::layers::{Layers, LoadOptions, SETTINGS, load as load_layers, load_settings};
 pub use self::step_inputs::read as read_inputs;
-pub use self::unapproved_inputs::TrackedFile;
+pub use self::unapproved_inputs::{TrackedFile, read as read_used};
 pub use self::worktreeinclude::FILE as INCLUDE_FILE;

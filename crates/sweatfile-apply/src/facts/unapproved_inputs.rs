@@ -8,6 +8,7 @@ use std::{panic, thread};
 use shopfloor_core::approval::{ApprovalStatus, Approvals};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Content, Found, PARSE_LIMIT, Root};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::path::{RelPath, real};
 
 use super::files::{CurrentFile, content_of, read_original};
@@ -27,18 +28,23 @@ pub struct TrackedFile {
     pub content: Option<Content>,
     /// What a person reads and approves: the file's text, or a description where it has none.
     pub shown: String,
-    /// Whether a person has read it: this content is approved, or the main checkout's.
+    /// What the record of what set-up made knows it by.
+    pub digest: Digest,
+    /// Whether a person has read it: this content is approved, or the main checkout's. What set-up made counts, too.
     pub is_approved: bool,
+    /// Whether git tracks it, in the worktree or in the main checkout.
+    pub is_tracked: bool,
     /// Whether a layer places it from the main checkout, in which a branch that nobody has read is checked out.
     pub is_placed_unread: bool,
 }
 
 /// Reads the files that the setup commands would use. What a person has in the main checkout counts as read, but for
-/// tracked files that the area's commands use. This takes up to five git processes.
+/// tracked files that the area's commands use, and so does what set-up has `made`. This takes up to five git processes.
 pub fn read(
     worktree: &OpenWorktree,
     merged: &MergedLayers,
     current: &BTreeMap<RelPath, CurrentFile>,
+    made: &BTreeMap<RelPath, Digest>,
 ) -> Result<BTreeMap<RelPath, TrackedFile>> {
     let mut found = list(worktree)?;
     let mut placed = placed_from_checkout(worktree, merged, &found.tracked);
@@ -60,7 +66,7 @@ pub fn read(
     // What lies behind links has to be the same too.
     let shown_in_main = |main: &Root, path: &RelPath| shown(main, path, main.content(path).ok().flatten().as_ref());
     let main_has = |path: &RelPath, as_shown: &str| main.as_ref().is_some_and(|m| shown_in_main(m, path) == as_shown);
-    for (path, user) in users {
+    for (&path, &user) in &users {
         let found = worktree.root.look(path);
         let is_missing = matches!(found, Ok(Found::Missing));
         match found {
@@ -83,12 +89,26 @@ pub fn read(
         let is_main = (user == LayerName::Repo || !is_tracked(path)) && main_has(path, &shown);
         let name = approvable::tracked_name(path);
         let status = approvals.status(&worktree.repo.home.common_dir, &name, shown.as_bytes())?;
+        let digest = match &content {
+            // What it leads to is looked at by itself, also if it is another text by now.
+            Some(Content::Link(to)) if behind(worktree, path).is_some_and(|behind| users.contains_key(&behind)) => {
+                Digest::of(to.as_os_str().as_encoded_bytes())
+            }
+            _ => Digest::of(shown.as_bytes()),
+        };
+        let is_known = is_main || status == ApprovalStatus::Approved || made.get(path) == Some(&digest);
         // The description of what cannot be read is no approval of what it may become.
-        let is_approved = content.is_some() && (is_main || status == ApprovalStatus::Approved);
-        let is_placed_unread = placed.contains_key(path);
-        tracked.insert(path.clone(), TrackedFile { content, shown, is_approved, is_placed_unread });
+        let is_approved = is_known && content.is_some();
+        let (is_tracked, is_placed_unread) = (is_tracked(path), placed.contains_key(path));
+        tracked.insert(path.clone(), TrackedFile { content, shown, digest, is_approved, is_tracked, is_placed_unread });
     }
     Ok(tracked)
+}
+
+/// What a link in the worktree leads to, if that lies there too.
+fn behind(worktree: &OpenWorktree, link: &RelPath) -> Option<RelPath> {
+    let target = real(&worktree.root.join(link));
+    RelPath::parse_os(target.strip_prefix(real(&worktree.path)).ok()?.as_os_str()).ok()
 }
 
 /// Whether nothing is in a directory: an agent's index can call any directory a submodule.

@@ -86,6 +86,48 @@ fn a_step_runs_again_when_an_input_changes_and_the_list_does_not() {
     assert_eq!(log(&w)[10..], ["again", "first", "again", "end"]);
 }
 
+/// What approved commands make of approved files is as approved as they are.
+#[test]
+fn what_set_up_made_itself_does_not_hold_it_back() {
+    let w = World::new();
+    w.program("npm", "mkdir -p node_modules/.bin && cp lock node_modules/.bin/tool");
+    let app = w.app();
+    app.commit(".env.example", "A=1\n");
+    app.commit("lock", "0");
+    let step = |run: &str| format!("{{ run = {run:?}, inputs = [\"lock\"] }}");
+    let runs =
+        ["touch .stamp", "cp .env.example .env", "mkdir -p out && cp lock out/lock", "ln -sf lock .link", "npm ci"];
+    let steps = runs.map(step).join(", ");
+    let background = "{ run = \"cp lock .back\", inputs = [\"lock\"], background = true }";
+    app.approved(&format!("setup = [{steps}, {background}]\n"));
+    let wt = app.worktree("wt");
+    for number in ["1", "2", "3"] {
+        app.commit("lock", number);
+        wt.git(&["merge", "-q", "main"]);
+        let stale = wt.apply(&["check"]).exit(1).any_err();
+        assert!(!stale.stdout.contains("held back"), "{stale}");
+        wt.apply(&[]).exit(0).any_out().any_err();
+        wt.apply(&["wait"]).exit(0).any_out().any_err();
+        wt.apply(&["check"]).exit(0);
+    }
+    assert_eq!((wt.read("out/lock"), wt.read(".back")), ("3".into(), "3".into()));
+    // Also where a list fails, or has changed; what it has not made waits.
+    app.approved("setup = [\"touch .stamp .made\", \"test -e ok\"]\n");
+    wt.apply(&[]).exit(4).any_out().any_err();
+    wt.write("ok", "");
+    let held = wt.apply(&[]).exit(3).any_out();
+    held.err_has("nobody has approved ok");
+    assert!(!held.stderr.contains(".made"), "{held}");
+    wt.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    wt.apply(&[]).exit(0).any_out().any_err();
+    // What somebody changes afterwards does, and what a link leads to.
+    wt.write(".made", "evil");
+    wt.apply(&["--setup-again"]).exit(3).any_out().err_has("nobody has approved .made");
+    app.approved("setup = [\"ln -sf lock .link; sh .link\"]\n");
+    wt.write("lock", "evil");
+    wt.apply(&[]).exit(3).any_out().err_has("nobody has approved .link");
+}
+
 #[test]
 fn a_step_in_the_background_is_told_and_waited_for() {
     let w = World::new();
