@@ -10,7 +10,7 @@ pub struct Cache {
     pub max: u64,
     /// Whether its files are hard links: only for what nothing writes in place.
     pub is_linked: bool,
-    /// `from = ""`: clears an inherited entry.
+    /// `from = ""`: clears an inherited entry, and what `.worktreeinclude` asks for.
     pub is_cleared: bool,
 }
 
@@ -46,6 +46,9 @@ impl Cache {
     }
 
     pub fn to_toml(&self) -> toml::Table {
+        if self.is_cleared {
+            return toml::Table::from_iter([("from".to_owned(), "".into())]);
+        }
         let mut table = toml::Table::new();
         table.insert("max".into(), format!("{}B", self.max).into());
         table.extend(self.is_linked.then(|| ("link".into(), "hard".into())));

@@ -70,6 +70,7 @@ pub struct MergedLayers {
     pub files: BTreeMap<RelPath, MergedFile>,
     /// The destinations that an inner layer cleared, each with that layer.
     pub cleared: BTreeMap<RelPath, LayerName>,
+    /// Also those that are cleared, which `.worktreeinclude` may name.
     pub caches: BTreeMap<RelPath, Cache>,
     pub setup: Vec<SetupStep>,
     pub teardown: Vec<String>,
@@ -117,12 +118,7 @@ pub fn merge<'a>(layers: impl Iterator<Item = &'a Layer>) -> MergedLayers {
         let setup = sweatfile.setup.iter().flatten().map(|step| &step.run);
         let commands = setup.chain(sweatfile.teardown.iter().flatten());
         merged.templates.extend(commands.filter(|_| sweatfile.template).cloned());
-        for (path, cache) in &sweatfile.caches {
-            match cache.is_cleared {
-                true => drop(merged.caches.remove(path)),
-                false => drop(merged.caches.insert(path.clone(), cache.clone())),
-            }
-        }
+        merged.caches.extend(sweatfile.caches.clone());
         for (key, value) in &sweatfile.env {
             if value.is_empty() {
                 merged.env.remove(key);

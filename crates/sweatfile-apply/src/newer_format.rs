@@ -60,8 +60,6 @@ impl Sweatfile {
         env.for_each(|(name, _)| clear("env", name.clone(), "".into()));
         let files = self.files.iter().filter(|(_, entry)| entry.body == Body::Clear);
         files.for_each(|(path, _)| clear("files", key_of(path), entry("source")));
-        let caches = self.caches.iter().filter(|(_, cache)| cache.is_cleared);
-        caches.for_each(|(path, _)| clear("caches", path.to_string(), entry("from")));
         table
     }
 }

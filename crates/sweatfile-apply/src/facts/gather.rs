@@ -138,7 +138,8 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     let included = worktreeinclude::read(worktree, merged, &mut facts.warnings)?;
     facts.included = included.files;
     let usual = |path: RelPath| (path, Cache::usual());
-    let wanted = merged.caches.clone().into_iter().chain(included.dirs.into_iter().map(usual));
+    let own = merged.caches.clone().into_iter().filter(|(_, cache)| !cache.is_cleared);
+    let wanted = own.chain(included.dirs.into_iter().map(usual));
     facts.lacking = caches::lacking(worktree, wanted, &mut facts.warnings)?;
     read_what_git_says(worktree, merged, &mut facts)?;
     Ok(facts)

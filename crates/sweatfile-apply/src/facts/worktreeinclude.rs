@@ -57,7 +57,8 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, warnings: &mut Vec<S
     let all = if included.dirs.len() == dirs.len() { files } else { list(&[])? };
     let is_apart = |path: &PathBuf| !included.dirs.iter().any(|dir| path.starts_with(dir.as_path()));
     let matching: BTreeSet<PathBuf> = all.into_iter().filter(is_apart).collect();
-    let dirs = included.dirs.iter().chain(merged.caches.keys()).map(|dir| dir.as_path().to_path_buf());
+    let own = merged.caches.iter().filter(|(_, cache)| !cache.is_cleared).map(|(path, _)| path);
+    let dirs = included.dirs.iter().chain(own).map(|dir| dir.as_path().to_path_buf());
     let copied: BTreeSet<PathBuf> = matching.iter().cloned().chain(dirs).collect();
     let main = Root::open(checkout)?;
     let (mut absent, mut left, mut environments) = (Vec::new(), Vec::new(), BTreeSet::new());

@@ -156,6 +156,20 @@ fn a_directory_that_worktreeinclude_names_is_copied_as_a_cache() {
 }
 
 #[test]
+fn a_cleared_cache_is_not_copied_for_worktreeinclude_either() {
+    let w = World::new();
+    let app = caching(&w, "[caches.target]\nfrom = \"\"\n");
+    app.write(".worktreeinclude", "target/\nnode_modules/\n");
+    app.write("target/x", "x");
+    app.write("node_modules/a", "a");
+    app.sh("echo .worktreeinclude >> .git/info/exclude; ln -s ../target/x node_modules/x").exit(0);
+    let wt = app.worktree("wt");
+    wt.apply(&[]).exit(0).out_has("created node_modules").err_has("node_modules/x is not copied");
+    assert!(wt.has("node_modules/a") && !wt.has("target"));
+    wt.apply(&["show"]).exit(0).out_has("[caches.target]\nfrom = \"\"\n");
+}
+
+#[test]
 fn a_file_that_worktreeinclude_names_in_a_cache_is_copied_where_the_cache_is_not() {
     let w = World::new();
     let app = caching(&w, "[caches.target]\nmax = \"1B\"\n[caches.data]\n[caches.venv]\n");
