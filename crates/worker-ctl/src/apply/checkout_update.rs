@@ -8,7 +8,7 @@ use std::path::Path;
 
 use shopfloor_core::error::{Failure, FailureKind, Result};
 use shopfloor_core::fs::{self, Content, Found, Root, Staging};
-use shopfloor_core::git::{FreshIndex, Git, answer, failed, private_dir};
+use shopfloor_core::git::{FreshIndex, Git, answer, failed, nul_fields, private_dir, run_git};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::Cmd;
@@ -101,6 +101,26 @@ impl ChangedFiles {
     pub fn others(git: &Git, at: &Path, side: &BTreeMap<Vec<u8>, Vec<u8>>) -> Result<HashSet<Vec<u8>>> {
         let changed = FreshIndex::with(git, at, side.values().flatten().copied().collect())?.changed()?;
         Ok(changed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
+    }
+
+    /// The files that are not as they were before the step: with another content, or, if they stay, gone or behind something
+    /// in the place of a directory. git would write them anew, and take a link there away. What sparse patterns leave out
+    /// is not gone.
+    pub fn changed(&self, git: &Git, root: &Root) -> Result<HashSet<Vec<u8>>> {
+        let mut changed = ChangedFiles::others(git, root.path(), &self.before)?;
+        let mut gone = HashSet::new();
+        for path in self.before.keys().filter(|path| self.after.contains_key(*path)) {
+            match root.look(&rel(path)?)? {
+                Found::Blocked(_) => _ = changed.insert(path.clone()),
+                Found::Missing => _ = gone.insert(path.clone()),
+                Found::File(_) | Found::Link(_) | Found::Dir | Found::Special => {}
+            }
+        }
+        if !gone.is_empty() {
+            let deleted = run_git("ls-files", git.cmd_alone(root.path()).args(["ls-files", "-z", "--deleted"]))?;
+            changed.extend(nul_fields(&deleted).map(<[u8]>::to_vec).filter(|path| gone.contains(path)));
+        }
+        Ok(changed)
     }
 
     /// Those of the files that are there: not as a directory, nor below one that is a file now.

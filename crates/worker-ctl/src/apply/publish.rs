@@ -257,7 +257,8 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
         Some((at, is_linked)) => {
             let git = repo.git_in_source(source, &at, is_linked)?;
             let files = ChangedFiles::between(&git, &at, old, new)?;
-            let changed = ChangedFiles::others(&git, &at, &files.before)?;
+            let root = Root::open(&at)?;
+            let changed = files.changed(&git, &root)?;
             if !changed.is_empty() {
                 let mut changed: Vec<String> =
                     changed.iter().map(|path| String::from_utf8_lossy(path).into()).collect();
@@ -265,7 +266,7 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
                 return Err(in_the_way(&at, "", &changed));
             }
             files.require_nothing_lost(&at, failure::NOT_PUBLISHED, false)?;
-            let (root, cmd) = (Root::open(&at)?, typed(repo, source, (&git, &at, is_linked))?);
+            let cmd = typed(repo, source, (&git, &at, is_linked))?;
             let step = cmd.clone().args(["-c", "core.sparseCheckout=false", "read-tree", "-n", "-m", "-u", old, new]);
             let checkout = cmd.clone();
             let present = files.present(&root)?;

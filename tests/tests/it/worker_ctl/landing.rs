@@ -146,6 +146,27 @@ fn an_ignored_file_of_the_source_is_never_overwritten() {
 }
 
 #[test]
+fn what_a_person_has_taken_away_does_not_come_back_and_a_link_in_its_place_stays() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let app = &floor.app;
+    app.commit("d/a", "a\n");
+    for (text, (file, dirt, clean)) in ["one\n", "two\n"].into_iter().zip([
+        ("README.md", "rm README.md", "git checkout -q README.md"),
+        ("d/a", "mv d ../real && ln -s ../real d", "rm d && mv ../real d"),
+    ]) {
+        by_hand(&floor, "adam", &[(file, text)]);
+        app.sh(dirt).exit(0);
+        let before = (tip(&floor), app.git(&["status", "--porcelain"]));
+        floor.ctl(&["accept", "adam"]).exit(1).err_has("changes in the way").err_has(&format!("  {file}"));
+        assert_eq!((tip(&floor), app.git(&["status", "--porcelain"])), before);
+        app.sh(clean).exit(0);
+        floor.ctl(&["accept", "adam"]).succeeds();
+        assert_eq!(app.read(file), text);
+    }
+}
+
+#[test]
 fn git_settings_do_not_change_how_work_lands() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
