@@ -123,21 +123,29 @@ impl Teardowns {
     }
 
     /// Keeps the record of a living worktree. Nothing that was to be run before is forgotten; where the set-up did not run
-    /// again (`is_old`), a known record stays as it is. Returns the lock of its set-up, unless another one runs.
-    pub fn keep(&self, record: TeardownRecord, is_old: bool) -> Result<Option<Lock>> {
+    /// again (`is_old`), the values of a known record stay as they are. If the sweatfile `is_approved`, it is the one by which
+    /// what it asks for goes from now on. Returns the lock of its set-up, unless another one runs.
+    pub fn keep(&self, record: TeardownRecord, is_old: bool, is_approved: bool) -> Result<Option<Lock>> {
         let _lock = self.lock(&record.common_dir)?;
         let same = |known: &Stored| (&known.record.git_dir, &known.record.dir_id) == (&record.git_dir, &record.dir_id);
         let stored = match self.load(&record.common_dir)?.into_iter().find(same) {
-            Some(known) if is_old => known,
             Some(mut known) => {
-                let is_known = |step: &Step| known.record.steps.iter().any(|old| old.command == step.command);
-                let new: Vec<Step> = record.steps.into_iter().filter(|step| !is_known(step)).collect();
-                known.record.steps.extend(new);
-                known.record.filled.extend(record.filled);
-                known.record.ports.extend(record.ports);
-                known.record.env.extend(record.env);
-                (known.record.path, known.record.branch) = (record.path, record.branch);
-                known.save()?;
+                let before = known.record.clone();
+                for old in known.record.steps.iter_mut().filter(|_| is_approved) {
+                    let new = record.steps.iter().find(|step| step.command == old.command);
+                    old.sweatfile = new.map_or(old.sweatfile, |new| new.sweatfile);
+                }
+                if !is_old {
+                    let is_known = |step: &Step| before.steps.iter().any(|old| old.command == step.command);
+                    known.record.steps.extend(record.steps.into_iter().filter(|step| !is_known(step)));
+                    known.record.filled.extend(record.filled);
+                    known.record.ports.extend(record.ports);
+                    known.record.env.extend(record.env);
+                    (known.record.path, known.record.branch) = (record.path, record.branch);
+                }
+                if known.record != before {
+                    known.save()?;
+                }
                 known
             }
             None => {

@@ -96,7 +96,10 @@ pub fn record(
         steps: steps.collect(),
         ..TeardownRecord::default()
     };
-    teardowns.keep(record, setup.run == SetupRun::Finished && !setup.steps.is_empty())
+    // With `--yes` it is trusted for this run, and not when the worktree goes.
+    let approvals = Approvals::load(&worktree.env)?;
+    let is_approved = digest.map_or(Ok(true), |digest| approvals.has(&repo.home.common_dir, FILE, &digest))?;
+    teardowns.keep(record, setup.run == SetupRun::Finished && !setup.steps.is_empty(), is_approved)
 }
 
 /// Runs what is recorded for this worktree, in it; nothing while files that the commands use are `held`: an agent may have

@@ -122,6 +122,25 @@ fn a_repositorys_command_needs_its_approval_until_the_end() {
 }
 
 #[test]
+fn a_command_goes_by_the_approved_sweatfile_that_asked_for_it_last() {
+    let w = World::new();
+    let app = w.app();
+    for (name, setup) in [("one", ""), ("two", "setup = [\"true\"]\n")] {
+        let sweatfile = format!("{setup}teardown = [\"echo {name} >> ~/down\"]\n");
+        app.approved(&sweatfile);
+        let wt = put(&app, name);
+        app.apply(&["revoke"]).exit(0).any_out().any_err();
+        app.approved(&format!("{sweatfile}# x\n"));
+        wt.apply(&[]).succeeds().any_err();
+        // One that is trusted for a run takes the place of none.
+        app.write("sweatfile", &format!("{sweatfile}# y\n"));
+        wt.apply(&["--yes"]).succeeds().any_err();
+        wt.apply(&["remove"]).exit(0).any_err().out_has("ran");
+    }
+    assert_eq!(w.at(w.home("")).read("down"), "one\ntwo\n");
+}
+
+#[test]
 fn a_command_that_was_cut_off_is_not_run_again_by_itself() {
     let w = World::new();
     w.area("teardown = [\"echo x >> ~/begun; exec sleep 606060\", \"touch ~/second\"]\n");
