@@ -22,7 +22,7 @@ pub fn record(worktree: &OpenWorktree, merged: &MergedLayers, is_background: boo
     }
     let merged = MergedLayers { files: BTreeMap::new(), ..merged.clone() };
     let used = facts::read_used(worktree, &merged, &BTreeMap::new(), &Record::load(worktree)?.made)?;
-    let used = used.into_iter().filter(|(_, file)| !file.is_approved && !(is_background && file.is_tracked));
+    let used = used.into_iter().filter(|(_, file)| !(file.is_approved || is_background && file.is_tracked));
     // The record is JSON.
     let used = used.filter(|(path, file)| file.content.is_some() && path.as_path().to_str().is_some());
     let made: BTreeMap<RelPath, Digest> = used.map(|(path, file)| (path, file.digest)).collect();
