@@ -124,6 +124,29 @@ pub fn printable_lines(bytes: &[u8], keeps_colours: bool) -> Vec<u8> {
     out
 }
 
+/// Puts U+FFFD in place of each escape of half a character in a document of JSON. JavaScript writes one where a text was
+/// cut between the halves, and no text of ours can hold it.
+pub fn mend_half_characters(json: &mut [u8]) {
+    let mut at = 0;
+    while let Some(next) = json.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
+        at += next;
+        at += match (escaped_unit(json, at), escaped_unit(json, at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                json[at..at + 6].copy_from_slice(b"\\ufffd");
+                6
+            }
+            _ => 2,
+        };
+    }
+}
+
+/// The unit of UTF-16 whose escape is at this place of a document of JSON.
+fn escaped_unit(json: &[u8], at: usize) -> Option<u16> {
+    let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
 /// The text where tmux expands formats: each `#` twice. tmux itself leaves those before a `[` as they are.
 pub fn escape_format(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
@@ -195,6 +218,22 @@ mod tests {
         assert_eq!(shown("a\u{9b}2J\u{202e}b\rc\x07".as_bytes()), b"a\\u{9b}2J\\u{202e}b\\rc\\u{7}");
         assert_eq!(shown(b"\x1b]0;t\x1b[2J"), b"\\u{1b}]0;t\\u{1b}[2J");
         assert_eq!(shown(b"caf\xe9 \x9b2J\xc2"), b"caf\xe9 \\x9b2J\xc2");
+    }
+
+    #[test]
+    fn halves_of_characters_are_mended_and_nothing_else() {
+        for (json, mended) in [
+            (r#""a \ud83d""#, "a \u{fffd}"),
+            (r#""\uDE00\ud83d\ude00\ud83d\ud83d\ude00""#, "\u{fffd}\u{1f600}\u{fffd}\u{1f600}"),
+            (r#""\\ud83d \u00e9\n""#, "\\ud83d \u{e9}\n"),
+        ] {
+            let mut json = json.as_bytes().to_vec();
+            mend_half_characters(&mut json);
+            assert_eq!(serde_json::from_slice::<String>(&json).unwrap(), mended);
+        }
+        for cut in ["\\", "\\u", "\\ud8", "\\ud83d\\"] {
+            mend_half_characters(&mut cut.as_bytes().to_vec());
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use jsonc_parser::cst::{CstInputValue, CstNode, CstObjectProp, CstRootNode};
 use serde_json::{Value, json};
 use shopfloor_core::agents::{self, ProjectFiles};
 use shopfloor_core::env::Env;
-use shopfloor_core::text::Position;
+use shopfloor_core::text::{Position, mend_half_characters};
 
 /// The variable that names a file of shell commands, which Claude Code runs before each command of the session.
 const ENVIRONMENT_FILE: &str = "CLAUDE_ENV_FILE";
@@ -26,7 +26,9 @@ pub struct HookedSession {
 
 /// Parses the input of a hook.
 pub fn session(input: &[u8]) -> serde_json::Result<HookedSession> {
-    let input: Value = serde_json::from_slice(input)?;
+    let mut input = input.to_vec();
+    mend_half_characters(&mut input);
+    let input: Value = serde_json::from_slice(&input)?;
     let text = |key: &str| input[key].as_str().map(str::to_owned);
     let session = text("session_id").unwrap_or_default();
     Ok(HookedSession { session, dir: text("cwd").map(PathBuf::from), reason: text("reason") })

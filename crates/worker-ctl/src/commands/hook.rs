@@ -14,6 +14,7 @@ use shopfloor_core::known_dirs;
 use shopfloor_core::path::real;
 use shopfloor_core::pre_remove;
 use shopfloor_core::sandbox;
+use shopfloor_core::text::mend_half_characters;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::sandbox::HookReport;
@@ -59,10 +60,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
                 .hint("name the worktree: `worker-ctl hook run pre-remove PATH`")),
         };
     }
-    let bytes = match &args.payload {
+    let mut bytes = match &args.payload {
         Some(payload) => payload.clone().into_bytes(),
         None => ui.input_up_to(LONGEST)?,
     };
+    mend_half_characters(&mut bytes);
     if sandbox::is_inside(env) {
         return tell_outside(ui, env, args, &bytes);
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
+use shopfloor_core::text::mend_half_characters;
 use shopfloor_core::ui::{Options, Ui};
 
 use super::remove;
@@ -70,7 +71,8 @@ pub fn run(ui: &Ui, env: &Env, hook: &AgentHook) -> Result<Exit> {
 
 /// The hook's JSON, and the environment as seen from its `cwd`, which is where the agent is.
 fn input(ui: &Ui, env: &Env) -> Result<(Value, Env)> {
-    let bytes = ui.input_up_to(fs::STATE_LIMIT)?;
+    let mut bytes = ui.input_up_to(fs::STATE_LIMIT)?;
+    mend_half_characters(&mut bytes);
     let input: Value = serde_json::from_slice(&bytes)
         .map_err(|e| Failure::malformed("the agent program's input is not JSON").because(e))?;
     if !input.is_object() {

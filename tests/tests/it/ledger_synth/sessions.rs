@@ -66,6 +66,7 @@ fn a_claude_code_session_ends_in_an_event_if_it_left_a_draft() {
     assert!(written.contains("type: session_end\nreason: clear\n"), "{written}");
     // The draft is gone.
     assert_eq!(run_with_input(&app, &hook, &payload).exit(0).any_out().stderr.as_str(), "");
+    assert_eq!(run_with_input(&app, &hook, r#"{"reason":"\ud83d"}"#).exit(0).any_out().stderr.as_str(), "");
     run_with_input(&app, &hook, "not json").exit(0).err_has("notice: stdin is not the JSON of a Claude Code hook");
     // Flags count whatever is on stdin, and the hook never fails.
     run_with_input(&app, &["add", "--from-hook", "claude", "--done", "all the same"], "").succeeds().out_has(EVENTS);

@@ -35,7 +35,7 @@ impl Client {
         client
     }
 
-    pub fn tell(&mut self, message: &Value) {
+    pub fn tell(&mut self, message: &impl std::fmt::Display) {
         writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
     }
 

@@ -59,6 +59,9 @@ fn what_a_program_does_is_shown_and_logged_and_handed_to_on_event() {
     // A commit is told by git, as before.
     commit(&tree(&floor, "adam"), "Write a", &["a.txt"], "a\n");
     floor.until("adam", "needs_review");
+    // JavaScript writes half a character so.
+    hook_of(&floor, "adam", "claude", &permission("HALF").to_string().replace("HALF", "\\ud83d"));
+    assert_eq!(text(&floor.status("adam"), "/activity_text"), "Bash: \u{fffd}");
 }
 
 #[test]

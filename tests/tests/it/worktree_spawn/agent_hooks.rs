@@ -45,6 +45,10 @@ fn the_end_of_a_turn_is_reported() {
     assert_eq!(hook(&child, "", claude), "");
     let event = app.spawn(&["wait"]).exit(0).json();
     assert_eq!((text(&event, "/type"), text(&event, "/message")), ("worker_idle", "All tests pass."));
+    // JavaScript writes half a character so.
+    let cut = r#"{"hook_event_name":"Stop","last_assistant_message":"cut \ud83d"}"#;
+    child.sh(&format!("printf %s '{cut}' | worktree-spawn hook worker-exit")).exit(0);
+    assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/message"), "cut \u{fffd}");
     let gemini = serde_json::json!({
         "session_id": "abc", "transcript_path": "/x", "cwd": cwd, "hook_event_name": "AfterAgent",
         "timestamp": "2026-01-01T00:00:00Z", "prompt": "p", "prompt_response": "Wrote it.", "stop_hook_active": false,

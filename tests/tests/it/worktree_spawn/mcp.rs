@@ -37,6 +37,11 @@ fn one_session_uses_the_tools_that_need_no_worker() {
     assert_eq!(text(&sent, "/to"), "root");
     let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
     assert_eq!((text(&event, "/message"), text(&event, "/from/id")), ("through MCP", "main.a"));
+    // JavaScript writes half a character so.
+    client.tell(&r#"{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"notify_parent","arguments":{"status":"info","message":"cut \ud83d"}}}"#);
+    assert_eq!(client.answer(77)["result"]["isError"], false);
+    let event = app.spawn(&["wait", "--timeout", "9s"]).exit(0).json();
+    assert_eq!(text(&event, "/message"), "cut \u{fffd}");
     assert!(
         client
             .refused("notify_parent", json!({ "status": "great", "message": "x" }))

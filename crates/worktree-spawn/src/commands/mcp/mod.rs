@@ -24,8 +24,9 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 use shopfloor_core::sandbox;
+use shopfloor_core::text::mend_half_characters;
 use shopfloor_core::ui::{Options, Ui, printable};
-use tokio::io::{Stdin, Stdout};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Stdin, Stdout};
 use tokio_util::sync::CancellationToken;
 
 use self::delivered::DeliveredEvents;
@@ -87,10 +88,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         latest: Arc::default(),
         order: Arc::default(),
     };
-    let (stdin, stdout) = rmcp::transport::stdio();
-    let client = Client { stream: AsyncRwTransport::new(stdin, stdout), over: server.over.clone() };
     let (over, order) = (server.over.clone(), server.order.clone());
     let ended = runtime.block_on(async {
+        let (stdin, stdout) = rmcp::transport::stdio();
+        let client = Client { stream: AsyncRwTransport::new(mended(stdin), stdout), over: over.clone() };
         let running = server.serve_with_ct(client, over).await;
         let running = running.map_err(|e| failed("serve MCP", e.to_string()))?;
         running.waiting().await.map_err(|e| failed("serve MCP", e.to_string()))
@@ -111,9 +112,28 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
 }
 
+/// How long a line may be that is mended; the transport takes no longer one.
+const LONGEST_LINE: u64 = 16 << 20;
+
+/// What the client sends, without halves of characters.
+fn mended(stdin: Stdin) -> DuplexStream {
+    let (mut sink, source) = tokio::io::duplex(1 << 16);
+    tokio::spawn(async move {
+        let (mut stdin, mut line) = (BufReader::new(stdin), Vec::new());
+        while (&mut stdin).take(LONGEST_LINE).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+            mend_half_characters(&mut line);
+            if sink.write_all(&line).await.is_err() {
+                return;
+            }
+            line.clear();
+        }
+    });
+    source
+}
+
 /// The client's end of the connection. No wait goes on for one that has disconnected.
 struct Client {
-    stream: AsyncRwTransport<RoleServer, Stdin, Stdout>,
+    stream: AsyncRwTransport<RoleServer, DuplexStream, Stdout>,
     over: CancellationToken,
 }
 
