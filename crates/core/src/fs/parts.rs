@@ -1,11 +1,13 @@
 //! Copies of parts of a directory, with the times of their files: build tools compare those, and must not take what is old for
 //! new.
 
+use std::collections::HashSet;
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use super::root::{Content, tree};
 use super::staging::create;
 use crate::error::{At, Result};
 use crate::proc::map_parallel;
@@ -22,6 +24,14 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// The content of a copy of them.
+    pub fn content(&self, from: &Path) -> Result<Content> {
+        let links = self.links.iter().map(|(link, _)| link);
+        let all: HashSet<&Path> = self.dirs.iter().chain(&self.files).chain(links).map(PathBuf::as_path).collect();
+        let is_in = |path: &Path| path.strip_prefix(from).is_ok_and(|below| all.contains(below));
+        Ok(Content::Tree(tree(from, &is_in)?))
+    }
+
     /// Copies them to a path where nothing is, or with `is_linked` makes hard links. The system shares blocks where it can.
     /// Fails if a file has gone meanwhile: half of a directory could be taken for all of it. Nothing is synced.
     pub fn copy(&self, from: &Path, to: &Path, is_linked: bool) -> Result<()> {

@@ -374,15 +374,16 @@ pub(super) fn content_at(dir: &OwnedFd, name: &OsStr, path: &Path) -> Result<Opt
             let mut file = open_file(dir, name).at("read", path)?;
             Some(Content::File(Digest::of_stream(&mut file).at("read", path)?))
         }
-        Found::Dir => Some(Content::Tree(tree(path)?)),
+        Found::Dir => Some(Content::Tree(tree(path, &|_| true)?)),
         Found::Missing | Found::Blocked(_) | Found::Special => None,
     })
 }
 
-/// The digest of a directory's whole content.
-fn tree(path: &Path) -> Result<Digest> {
+/// The digest of a directory's content, of what `is_in` says is a part of it.
+pub(super) fn tree(path: &Path, is_in: &dyn Fn(&Path) -> bool) -> Result<Digest> {
     let mut listing = Vec::new();
-    for entry in WalkDir::new(path).min_depth(1).sort_by_file_name() {
+    let walk = WalkDir::new(path).min_depth(1).sort_by_file_name().into_iter();
+    for entry in walk.filter_entry(|entry| entry.depth() == 0 || is_in(entry.path())) {
         let entry = entry.map_err(|e| Failure::failed(format!("cannot read {}", path.display())).because(e))?;
         let name = entry.path().strip_prefix(path).unwrap_or(entry.path());
         let what = if entry.path_is_symlink() {

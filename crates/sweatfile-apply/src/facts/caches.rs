@@ -1,12 +1,14 @@
 //! What a fresh worktree can get of the caches of the main checkout.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use shopfloor_core::error::{Failure, Result};
-use shopfloor_core::fs::{self, Found, Parts, size_in_words};
+use shopfloor_core::error::{At, Failure, Result};
+use shopfloor_core::fs::{self, Content, Found, Parts, size_in_words};
 use shopfloor_core::path::RelPath;
+use shopfloor_core::proc::map_parallel;
 
 use super::copyable::{ENVIRONMENT, environment, name_left, stays};
 use crate::applied::Record;
@@ -51,7 +53,7 @@ pub fn lacking(
 
 /// Reads what is copied of these, and warns about what is not.
 pub fn read(worktree: &OpenWorktree, lacking: &BTreeMap<RelPath, Cache>, warnings: &mut Vec<String>) -> Result<Caches> {
-    let mut caches = Caches::new();
+    let mut sources = BTreeMap::new();
     for (path, cache) in lacking {
         let checkout = &worktree.repo.home.checkout;
         let tracks = |dir: &Path| {
@@ -61,22 +63,54 @@ pub fn read(worktree: &OpenWorktree, lacking: &BTreeMap<RelPath, Cache>, warning
             let why = "git tracks files in it, and an edit of one would change the main checkout's";
             warnings.push(format!("{path} is not linked: {why}"));
         } else if worktree.root.look(path)? == Found::Missing {
-            // A link may lead from one to another.
-            let others = lacking.keys().filter(|other| *other != path).map(|other| other.as_path().to_path_buf());
-            match source(worktree, path, cache, others.collect(), warnings) {
-                Ok(source) => drop(caches.insert(path.clone(), Arc::new(source))),
+            match source(worktree, path, cache, warnings) {
+                Ok(source) => drop(sources.insert(path.clone(), source)),
                 Err(why) => warnings.push(format!("{path} is not copied: {why}")),
             }
         }
     }
-    Ok(caches)
+    // A link may lead from one to another, if that is copied.
+    let paths: Vec<PathBuf> = sources.keys().map(|path| path.as_path().to_path_buf()).collect();
+    for (path, source) in &mut sources {
+        let others = paths.iter().filter(|other| *other != path.as_path()).cloned();
+        keep_links(worktree, path, &mut source.parts, others.collect(), warnings);
+    }
+    Ok(sources.into_iter().map(|(path, source)| (path, Arc::new(source))).collect())
+}
+
+/// What the main checkout has of a cache, as far as it would be copied. Of links it counts those that the worktree has.
+pub fn content(worktree: &OpenWorktree, path: &RelPath) -> Result<Content> {
+    let from = worktree.repo.home.checkout.join(path.as_path());
+    let mut source = CacheSource { from: from.clone(), ..CacheSource::default() };
+    list(path, &mut source, &mut Vec::new()).at("read", &from)?;
+    source.parts.links.retain(|(below, _)| worktree.root.join(path).join(below).is_symlink());
+    source.parts.content(&from)
+}
+
+/// Keeps the links that lead to something in the worktree, too, and names the others.
+fn keep_links(
+    worktree: &OpenWorktree,
+    path: &RelPath,
+    parts: &mut Parts,
+    mut copied: BTreeSet<PathBuf>,
+    warnings: &mut Vec<String>,
+) {
+    let below = parts.files.iter().chain(parts.links.iter().map(|(link, _)| link));
+    copied.extend(below.map(|below| path.as_path().join(below)));
+    let mut left = Vec::new();
+    parts.links.retain(|(below, target)| {
+        let link = path.as_path().join(below);
+        let stays = stays(&worktree.path, &link, target, &copied);
+        left.extend((!stays).then_some(link));
+        stays
+    });
+    name_left(left, warnings);
 }
 
 fn source(
     worktree: &OpenWorktree,
     path: &RelPath,
     cache: &Cache,
-    mut copied: BTreeSet<PathBuf>,
     warnings: &mut Vec<String>,
 ) -> std::result::Result<CacheSource, String> {
     let from = worktree.repo.home.checkout.join(path.as_path());
@@ -92,16 +126,6 @@ fn source(
         return Err("it is no directory; name a file in .worktreeinclude".into());
     }
     let bytes = list(path, &mut source, warnings).map_err(|e| format!("it cannot be read: {e}"))?;
-    let below = source.parts.files.iter().chain(source.parts.links.iter().map(|(link, _)| link));
-    copied.extend(below.map(|below| path.as_path().join(below)));
-    let mut left = Vec::new();
-    source.parts.links.retain(|(below, target)| {
-        let link = path.as_path().join(below);
-        let stays = stays(&worktree.path, &link, target, &copied);
-        left.extend((!stays).then_some(link));
-        stays
-    });
-    name_left(left, warnings);
     let first = source.parts.files.first().map(|file| from.join(file));
     let shares = first.is_some_and(|file| fs::shares_blocks(&file, &worktree.path));
     if bytes > cache.max && !shares && !cache.is_linked {
@@ -111,6 +135,14 @@ fn source(
     if cache.is_linked {
         warnings
             .push(format!("{path} has hard links to the main checkout's files: what writes one in place changes both"));
+    } else {
+        // A dry run tells this, too.
+        let unread = map_parallel(&source.parts.files, |file| {
+            File::open(from.join(file)).err().map(|e| format!("{} in it cannot be read: {e}", file.display()))
+        });
+        if let Some(why) = unread.into_iter().flatten().next() {
+            return Err(why);
+        }
     }
     let how = match (cache.is_linked, shares) {
         (true, _) => "linked to the main checkout's files",

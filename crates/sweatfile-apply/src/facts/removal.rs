@@ -8,6 +8,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Content;
 use shopfloor_core::path::RelPath;
 
+use super::caches;
 use super::files::{CurrentEnvFile, CurrentFile, content_of, read_current, read_env_file};
 use crate::applied::{self, PlacedFile, Record};
 use crate::env_file;
@@ -34,10 +35,10 @@ pub fn read(worktree: &OpenWorktree) -> Result<RemovalFacts> {
     let mut current = BTreeMap::new();
     let mut originals_alive = BTreeSet::new();
     let placed_before = record.files.clone();
-    // Of a cache only the name is recorded: it goes if the main checkout has the same.
+    // Of a cache only the name is recorded: it goes if the main checkout has the same, but for what is not copied.
     for path in record.caches.clone() {
         let original = worktree.repo.home.checkout.join(path.as_path());
-        let content = content_of(&original);
+        let content = caches::content(worktree, &path);
         originals_alive.extend(content.is_ok().then(|| path.clone()));
         if let Ok(content) = content.or_else(|_| content_of(&worktree.root.join(&path))) {
             let placed = PlacedFile { layer: None, content, copied_from: Some(original), replaces: None };

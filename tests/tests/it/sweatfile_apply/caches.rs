@@ -54,12 +54,12 @@ fn a_cache_has_its_links_modes_and_times_and_stays_the_worktrees_own() {
     wt.apply(&["check"]).exit(0).err_has("takes ").err_has("of the disk, and shares 0 kB");
     let quiet = wt.apply(&["check", "--no-disk", "--json"]).exit(0).any_err().json();
     assert!(quiet["disk"].is_null(), "{quiet}");
-    // What was changed stays, and so does what is only in part there.
+    // What was changed stays; what was only left out is no change.
     wt.apply(&["remove"])
         .exit(0)
         .out_has("left target (a cache that is not as the main checkout's)")
-        .out_has("left node_modules");
-    assert_eq!(wt.read("target/debug/app"), "new");
+        .out_has("removed node_modules");
+    assert_eq!((wt.read("target/debug/app"), wt.has("node_modules")), ("new".into(), false));
     // The main checkout gets nothing of itself.
     app.apply(&[]).exit(0).any_out().any_err();
 }
@@ -211,6 +211,26 @@ fn worktrees_and_repositories_in_a_copied_directory_are_left_out_and_named_once(
     let out = two.apply(&[]).exit(0).any_out();
     out.err_has("repositories of their own: .claude/clone, .claude/worktrees/one, .claude/worktrees/two\n");
     assert!(two.has(".claude/settings.json") && !two.has(".claude/clone") && !two.has(".claude/worktrees/one"));
+    two.apply(&["remove"]).exit(0).out_has("removed .claude\n");
+    assert!(!two.has(".claude") && app.has(".claude/clone/file"));
+}
+
+#[test]
+fn no_link_leads_to_a_cache_that_is_left_out_and_a_dry_run_finds_what_cannot_be_read() {
+    let w = World::new();
+    let app = caching(&w, "[caches.target]\nmax = \"1B\"\n[caches.node_modules]\n[caches.venv]\n");
+    app.write("target/big", "big");
+    app.write("node_modules/a", "a");
+    app.write("venv/secret", "x");
+    app.sh("ln -s ../target/big node_modules/big; chmod 000 venv/secret").exit(0);
+    let wt = app.worktree("wt");
+    for args in [&["--dry-run"][..], &[]] {
+        let out = wt.run_bound("sweatfile-apply", args).exit(0);
+        out.err_has("target is not copied: it has ").err_has("node_modules/big is not copied");
+        out.err_has("venv is not copied: secret in it cannot be read").out_has("created node_modules (");
+        assert!(!out.stdout.contains("venv"), "{out}");
+    }
+    wt.apply(&["remove"]).exit(0).out_has("removed node_modules\n");
 }
 
 #[test]
