@@ -94,9 +94,9 @@ impl Layers {
         Ok((counting, merged))
     }
 
-    /// What all layers amount to together, approved or not.
+    /// What all layers amount to together, approved or not. One that others can change is left out here as well.
     pub fn merged(&self) -> Result<MergedLayers> {
-        merged(&self.layers)
+        Ok(MergedLayers { left_out: self.is_area_open, ..merged(&self.layers)? })
     }
 
     /// The files of the repository that need approval.

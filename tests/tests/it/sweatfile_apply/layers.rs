@@ -402,6 +402,7 @@ fn an_area_that_others_can_write_does_not_count() {
     // What it brought while it counted stays.
     app.sh("chmod 777 ~/eng").exit(0);
     app.apply(&[]).exit(0).any_out().err_has("is left out");
+    app.apply(&["check"]).exit(0).err_has("is left out");
     assert_eq!(app.read(".sweatshop-env"), "A=1\n");
 }
 
