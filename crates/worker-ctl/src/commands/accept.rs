@@ -13,14 +13,16 @@ use crate::apply::check;
 use crate::apply::land::{self, Checked, Landed};
 use crate::apply::land_on_parent;
 use crate::apply::push::{merged, push, require_person, take_in};
+use crate::apply::rebase;
 use crate::commands::hosted::require_no_hub;
 use crate::commands::{self, about, joined, look};
 use crate::context::Context;
 use crate::facts::request::{Own, Remote};
 use crate::facts::work_summary::{commits, summary};
+use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::plan::accept::{Landing, refuse_unseen, require_review};
-use crate::plan::rebase::require_resolving;
+use crate::plan::rebase::{rebase as plan_rebase, require_resolving};
 use crate::plan::request::require_one_place;
 use crate::requests::Requests;
 use crate::worker::{LandAs, Task, Worker};
@@ -67,6 +69,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if let Some(exit) = merged_there(ctx, args, &worker)? {
         return Ok(exit);
     }
+    let worker = follow_parent(ctx, worker)?;
     let asked = see_unreviewed(ctx, args, &worker)?;
     let lock = ctx.lock(&name)?;
     let worker = land_on_parent::retargeted(ctx, ctx.worker(&name)?)?;
@@ -88,7 +91,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return Ok(print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
     }
     if ctx.is_dry {
-        return dry_run(ctx, &name, args);
+        return dry_run(ctx, &worker, args);
     }
     drop(lock);
     let checked = check_first(ctx, &worker, args)?;
@@ -141,6 +144,30 @@ fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Optio
         false => ctx.ui.note(format!("request {} of {name} was merged into {branch}", request.number)),
     }
     Ok(Some(Exit::Done))
+}
+
+/// The standing of a child whose work sits on commits that its parent's branch has no more, as once its parent has landed
+/// as one commit. A rebase leaves them out.
+fn left_behind(ctx: &Context<'_>, worker: &Worker) -> Result<Option<Standing>> {
+    if worker.task != Task::NeedsReview || land_on_parent::on_branch(ctx, &ctx.repo.branch)?.is_none() {
+        return Ok(None);
+    }
+    let standing = Standing::read(ctx, worker)?;
+    Ok(Some(standing).filter(|standing| standing.work.as_ref().is_some_and(|work| work.was_moved_back)))
+}
+
+/// Has such a child follow its parent first, as a review does. Returns its record.
+fn follow_parent(ctx: &Context<'_>, worker: Worker) -> Result<Worker> {
+    let ctx = &ctx.of(&worker)?;
+    if ctx.is_dry || left_behind(ctx, &worker)?.is_none() {
+        return Ok(worker);
+    }
+    let (worker, _lock) = commands::locked(ctx, &worker.name)?;
+    if let Some(standing) = left_behind(ctx, &worker)? {
+        let plan = plan_rebase(&standing, &ctx.repo.branch)?;
+        rebase::carry_out(ctx, &standing, plan, false)?;
+    }
+    ctx.worker(&worker.name)
 }
 
 /// The front door promises more than a tool that scripts run: it asks about work that nobody has reviewed. Returns the commit
@@ -245,10 +272,16 @@ fn push_landed(ctx: &Context<'_>, SeenPush { own, remote, base, count }: &SeenPu
     Ok(())
 }
 
-fn dry_run(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Exit> {
+fn dry_run(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<Exit> {
+    let (name, branch) = (&worker.name, ctx.repo.branch.as_str());
+    if let Some(standing) = left_behind(ctx, worker)? {
+        plan_rebase(&standing, branch)?;
+        let would = format!("rebase {name} onto {}, and land it there", standing.base);
+        let sha = worker.work.commit_sha.as_deref().unwrap_or_default();
+        return Ok(commands::show(ctx.ui, answer(name, "accepted", sha, branch), &[would]));
+    }
     let (plan, _) = land::plan(ctx, name, args.force, args.land)?;
     land::tell_unreviewed(ctx, &plan);
-    let branch = ctx.repo.branch.as_str();
     let mut would = vec![plan.describe(branch, &ctx.source())];
     if args.push && !matches!(plan.landing, Landing::Nothing | Landing::Conflict) {
         let remote = Own::of(ctx)?.remote(branch)?;

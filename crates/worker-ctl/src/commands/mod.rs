@@ -173,12 +173,16 @@ pub const WHOLE: &str = "--ignore-submodules=none";
 
 /// The diff of the work on `sha` against the commit at which it branched off.
 pub fn diff(ctx: &Context<'_>, sha: &str) -> Result<String> {
-    let from = fork(ctx, sha)?;
+    diff_from(ctx, &fork(ctx, sha)?, sha)
+}
+
+/// The same against another commit.
+pub fn diff_from(ctx: &Context<'_>, from: &str, sha: &str) -> Result<String> {
     // No configuration says how the name of a file is written.
     let options = ["--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"];
     let cmd = ctx.repo.cmd(&ctx.repo.top)?.args(["-c", "core.quotePath=false"]);
-    let cmd = cmd.args(shown(ctx, &from, sha, &options));
-    let diff = ctx.repo.bounded(cmd, &[&from, sha])?;
+    let cmd = cmd.args(shown(ctx, from, sha, &options));
+    let diff = ctx.repo.bounded(cmd, &[from, sha])?;
     Ok(String::from_utf8_lossy(&diff.stdout).into_owned())
 }
 

@@ -121,8 +121,10 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
     if ctx.repo.has_several_bases(&ctx.repo.base(), &sha)? {
         return Err(several_bases(name, &ctx.repo.branch));
     }
-    let from = commands::fork(ctx, &sha)?;
     let own = ctx.repo.begin_of(&worker, &sha).ok();
+    // The commits of a parent that has landed as another are left out before its child lands.
+    let is_child = land_on_parent::on_branch(ctx, &ctx.repo.branch)?.is_some();
+    let from = own.clone().filter(|_| is_child).map_or_else(|| commands::fork(ctx, &sha), Ok)?;
     let shown = worker.work.shown_sha.as_ref().and_then(|shown| {
         // It may be gone.
         let before = worker.work.shown_from.clone().or_else(|| commands::fork(ctx, shown).ok())?;
@@ -130,7 +132,7 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
     });
     let shown = shown.as_ref().map(|(from, shown)| (from.as_str(), shown.as_str()));
     let summary = summary(ctx, &worker, &from, &sha, shown)?;
-    let patch = ctx.repo.work_digest(&sha)?;
+    let patch = ctx.repo.work_digest_from(&from, &sha)?;
     let agent = land_on_parent::other_agent(ctx, &ctx.repo.branch)?;
     if agent.is_some() {
         ctx.ui.note("an agent looks at it, so it does not count as reviewed");
@@ -149,7 +151,7 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
 pub fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>, has_diff: bool) -> Result<()> {
     let Reviewed { worker, from, sha, summary: Summary { author, message, stat, since }, comments } = reviewed;
     if ctx.ui.is_json() {
-        let diff = if has_diff { commands::diff(ctx, sha)? } else { String::new() };
+        let diff = if has_diff { commands::diff_from(ctx, from, sha)? } else { String::new() };
         let comments = comments.clone().map_or_else(|| comment::answer(ctx, worker), Ok)?;
         let keys = json!({ "sha": sha, "commit": sha, "prompt": worker.work.prompt, "author": author,
             "message": message, "stat": stat, "range_diff": since, "check": record(worker), "comments": comments, "diff": diff });

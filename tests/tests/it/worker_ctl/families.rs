@@ -263,6 +263,28 @@ fn a_review_outlives_the_landing_of_the_parent() {
 }
 
 #[test]
+fn a_child_follows_its_squashed_parent_before_it_lands() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    x.commit("p", "parents\n");
+    x.commit("q", "parents\n");
+    y.git(&["merge", "-q", "main.x"]);
+    y.commit("c", "childs\n");
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    floor.ctl(&["review", "y"]).exit(0).any_out().any_err();
+    floor.ctl(&["accept", "x"]).exit(0).any_out().any_err();
+    // Who only looks moves nothing, and sees what is going to land.
+    let before = head(&y);
+    let shown = floor.ctl(&["review", "y", "--no-pin"]).exit(0).any_err();
+    assert!(shown.stdout.contains("+childs") && !shown.stdout.contains("parents"), "{shown}");
+    floor.ctl(&["accept", "y", "-n"]).exit(0).any_err().out_has("would rebase y onto");
+    assert_eq!(head(&y), before);
+    let landed = floor.ctl(&["accept", "y"]).exit(0).any_out();
+    assert!(!landed.stderr.contains("was not reviewed"), "{landed}");
+    assert_eq!(x.git(&["log", "--format=%s", "main.."]), "c\n");
+}
+
+#[test]
 fn a_target_that_is_gone_is_not_guessed() {
     let w = World::new();
     which("tmux");
