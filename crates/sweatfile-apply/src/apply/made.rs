@@ -16,8 +16,8 @@ use crate::worktree::OpenWorktree;
 /// not there; and what approved commands make of approved files is as approved as they are. In the background, where an agent
 /// may have begun to work, only for what git does not track.
 pub fn record(worktree: &OpenWorktree, merged: &MergedLayers, is_background: bool) -> Result<()> {
-    // What an agent wrote in a sandbox is used nowhere else.
-    if worktree.is_contained()? {
+    // What an agent wrote in a sandbox is used nowhere else. A command may have removed the worktree.
+    if !worktree.path.is_dir() || worktree.is_contained()? {
         return Ok(());
     }
     let merged = MergedLayers { files: BTreeMap::new(), ..merged.clone() };

@@ -110,7 +110,7 @@ fn without_its_record_setup_runs_again_but_no_file_that_an_agent_changed() {
     wt.apply(&[]).exit(3).any_out().err_has("nobody has approved setup.sh");
     // Nor if it writes a record by which set-up has made the file.
     let mut forged: Value = serde_json::from_str(&record(&[], &[])).unwrap();
-    forged["made"] = json!({ "setup.sh": { "file": Digest::of(b"echo evil >> log\n").to_string() } });
+    forged["made"] = json!({ "setup.sh": Digest::of(b"echo evil >> log\n").to_string() });
     write(&app.path.join(".git/worktrees/wt/shopfloor/sweatfile-apply/record.json"), &forged.to_string());
     wt.apply(&[]).exit(3).any_out().err_has("nobody has approved setup.sh");
     assert_eq!(wt.read("log"), "good\n");
