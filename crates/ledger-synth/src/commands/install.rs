@@ -145,9 +145,18 @@ fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, args: &Args) -> Result<Exit> {
     let mut edits = program_edits(&worktree, &args.programs(), is_left, SetupFile::take_out)?;
     let stays = |edit: &&FileEdit| edit.name.ends_with("/SKILL.md") && !edit.before.is_empty() && !edit.is_change();
     let edited: Vec<String> = edits.iter().filter(stays).map(|edit| edit.name.clone()).collect();
-    for edit in edits.iter_mut().filter(|edit| edit.after.is_empty() && edit.before.contains(BANNER)) {
-        if was_in_git(ledger, &edit.name)? {
-            edit.after = "{}\n".to_owned();
+    let set_up = |name: &str, text: &str| {
+        let mut files = args.programs().into_iter().flat_map(SetupFile::all);
+        files.find(|file| file.name() == name).and_then(|file| file.set_up(text).ok())
+    };
+    for edit in edits.iter_mut().filter(|edit| edit.is_change() && edit.before.contains(BANNER)) {
+        match in_git_before(ledger, &edit.name)? {
+            // Nobody has changed anything since, so every byte is as it was.
+            Some(text) if !text.is_empty() && set_up(&edit.name, &text).as_ref() == Some(&edit.before) => {
+                edit.after = text;
+            }
+            Some(_) if edit.after.is_empty() => edit.after = "{}\n".to_owned(),
+            _ => {}
         }
     }
     for (name, line) in [(ATTRIBUTES, attribute_line(ledger)?), (IGNORE, git_setup::ignore_line(ledger)?)] {
@@ -174,15 +183,20 @@ fn undo(ui: &Ui, ledger: &Ledger, is_dry: bool, args: &Args) -> Result<Exit> {
     Ok(if edited.is_empty() { Exit::Done } else { Exit::No })
 }
 
-/// Whether git had a file of hooks before the commit that brought ours, or has it without them.
-fn was_in_git(ledger: &Ledger, name: &str) -> Result<bool> {
+/// A file of hooks without ours: as HEAD has it, or as git had it before the commit that brought ours.
+fn in_git_before(ledger: &Ledger, name: &str) -> Result<Option<String>> {
     let git = |args: &[&str]| ledger.git.cmd(ledger.repo.require_worktree()?).args(args.iter().copied()).capture();
-    let brought = git(&["log", "-1", "--format=%H", "--no-textconv", "-S", BANNER, "--", name])?;
-    let before = match String::from_utf8_lossy(&brought.stdout).trim() {
-        "" => "HEAD".to_owned(),
-        commit => format!("{commit}^"),
+    let text_in = |commit: &str| -> Result<Option<String>> {
+        let text = git(&["cat-file", "blob", &format!("{commit}:{name}")])?;
+        Ok(text.status.success().then(|| String::from_utf8_lossy(&text.stdout).into_owned()))
     };
-    Ok(git(&["cat-file", "-e", &format!("{before}:{name}")])?.status.success())
+    let head = text_in("HEAD")?;
+    if head.as_ref().is_none_or(|text| !text.contains(BANNER)) {
+        return Ok(head);
+    }
+    let brought = git(&["log", "-1", "--format=%H", "--no-textconv", "-S", BANNER, "--", name])?;
+    let before = text_in(&format!("{}^", String::from_utf8_lossy(&brought.stdout).trim()))?;
+    Ok(before.filter(|text| !text.contains(BANNER)))
 }
 
 fn rel(name: &str) -> Result<RelPath> {

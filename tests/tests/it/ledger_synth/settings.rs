@@ -149,6 +149,23 @@ fn a_file_of_hooks_that_was_there_before_install_stays() {
     commit_all(&app);
     undo();
     assert_eq!(app.read(file), "{}\n");
+    // What nobody has changed since has every byte as it was; what somebody changed lacks only what is ours.
+    for own in ["{\"model\":\"x\"}\n", "{ \"hooks\": {} }\n", "{\"hooks\":{\"SessionStart\":[]}}"] {
+        app.commit(file, own);
+        install();
+        undo();
+        assert_eq!(app.read(file), own);
+        install();
+        commit_all(&app);
+        undo();
+        assert_eq!(app.read(file), own);
+    }
+    app.commit(file, "{\"model\":\"x\"}\n");
+    install();
+    app.write(file, &app.read(file).replace("\"x\"", "\"y\""));
+    undo();
+    let kept: serde_json::Value = serde_json::from_str(&app.read(file)).unwrap();
+    assert_eq!(kept, serde_json::json!({ "model": "y" }));
     // One that `install` made goes, also if it was committed.
     app.sh(&format!("git rm -qf {file} && git commit -qm gone")).exit(0);
     install();
