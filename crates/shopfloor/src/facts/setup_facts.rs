@@ -46,7 +46,7 @@ pub struct Surroundings {
     pub is_private: bool,
     /// Whether git runs hooks from a directory of this repository.
     pub has_own_hooks: bool,
-    /// Whether we would write them into the checkout.
+    /// Whether we would write them into the checkout, or ask a person to.
     pub has_hooks_in_checkout: bool,
     pub is_attached: bool,
     pub has_ledger: bool,
@@ -105,7 +105,11 @@ pub fn read(env: &Env, repository: &Repository, is_private: bool) -> Result<Surr
         let path = record["path"].as_str().filter(|_| record["status"] == "required");
         found.unapproved.extend(path.map(str::to_owned));
     }
-    let place = |record: &Value| record["path"].as_str().map(PathBuf::from);
+    // Where another program manages the hooks, the line that a person is to add belongs in a file of that program.
+    let place = |record: &Value| {
+        let named = record["path"].as_str().or(record["entry"].as_str().and(record["file"].as_str()));
+        named.map(|path| repository.main.join(path))
+    };
     let would_be = ask(env, &["sweatfile-apply", "hook", "install", "--dry-run"])?.records;
     let in_checkout =
         |path: PathBuf| path.starts_with(&repository.main) && !path.starts_with(&repository.repo.common_dir);

@@ -21,8 +21,8 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
         "nothing is written where others find it: no sweatfile, no ledger and no skills; a sweatfile above the repository \
          and `shopfloor skills --dir ~/.claude/skills` are yours alone",
     );
-    let tracked =
-        "git runs hooks from a directory of the checkout, so none is installed: run `sweatfile-apply` in new worktrees";
+    let tracked = "git runs hooks from a directory of the checkout, or another program does from a file there, so \
+        none is installed: run `sweatfile-apply` in new worktrees";
     note(found.is_private && found.has_hooks_in_checkout, tracked);
     note(
         found.has_tmux,

@@ -160,6 +160,13 @@ fn a_private_setup_writes_nothing_that_others_find() {
     app.sh("git config core.hooksPath .githooks && git add . && git commit -qm hooks").exit(0).any_err();
     app.shopfloor(&["setup", "--private", "--yes"]).exit(0).any_out().err_has("from a directory of the checkout");
     assert_eq!(tracked(), "");
+    // Where a program manages them, nobody is told to change its file.
+    app.write(".husky/_/.gitignore", "*\n");
+    app.write(".husky/_/post-checkout", "#!/bin/sh\n");
+    app.git(&["config", "core.hooksPath", ".husky/_"]);
+    let out = app.shopfloor(&["setup", "--private", "--yes"]).exit(0).any_out();
+    out.err_has("so none is installed");
+    assert!(!out.stderr.contains("add what is above"), "{out}");
 }
 
 /// A root that was deleted by hand has no workers, so it holds no worktree; and a person is told of it.
