@@ -76,6 +76,7 @@ pub fn carry_out(ctx: &Context<'_>, standing: &Standing, plan: Rebase, is_forced
         Rebase::Replay => {
             if let Some(sandbox) = sandbox::of(ctx, worker)? {
                 let fork = ctx.repo.fork(worker, &work.sha)?;
+                require_nothing_lost(ctx, worker.tree(), &work.sha, base)?;
                 if !sandbox.rebase(&ctx.repo.branch, base, &fork)? {
                     return Ok(Rebased::LeftAsItIs);
                 }

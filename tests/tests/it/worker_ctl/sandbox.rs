@@ -105,6 +105,18 @@ fn work_follows_what_lands_and_a_conflict_is_merged_by_its_agent() {
 }
 
 #[test]
+fn a_file_that_git_ignores_inside_is_not_overwritten() {
+    let w = World::new();
+    let Some(floor) = contained(&w) else { return };
+    floor.app.commit(".gitignore", "*.local\n");
+    work(&floor, "adam", "RUN mkdir x.local; echo mine > x.local/keys\nCOMMIT a.txt one Write a");
+    floor.app.commit("x.local", "theirs\n");
+    floor.ctl(&["rebase", "adam"]).exit(1).any_out().err_has("x.local/keys would be lost");
+    floor.ctl(&["accept", "adam"]).exit(1).any_out().err_has("x.local/keys would be lost");
+    assert_eq!(tree(&floor, "adam").read("x.local/keys"), "mine\n");
+}
+
+#[test]
 fn hooks_inside_are_heard_and_a_crash_loses_nothing() {
     let w = World::new();
     let Some(floor) = contained(&w) else { return };
