@@ -12,6 +12,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
 use crate::layout;
+use crate::setup_step::SetupStep;
 
 /// The teardown of one worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub struct TeardownRecord {
 #[serde(deny_unknown_fields)]
 pub struct Step {
     pub command: String,
+    /// It as it is looked at for the files that it uses, if that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_files: Option<String>,
     /// The digest of the repository's sweatfile, if that asks for it: it has to be approved still.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweatfile: Option<Digest>,
@@ -52,6 +56,14 @@ pub struct Step {
 pub struct Stored {
     file: PathBuf,
     pub record: TeardownRecord,
+}
+
+impl Step {
+    /// It as a command whose files are looked for.
+    pub fn as_setup(&self) -> SetupStep {
+        let run = self.for_files.as_ref().unwrap_or(&self.command);
+        SetupStep { is_area: self.sweatfile.is_none(), ..SetupStep::plain(run) }
+    }
 }
 
 impl TeardownRecord {

@@ -39,6 +39,22 @@ pub fn command(text: &str, merged: &MergedLayers, values: &Placeholders) -> Stri
     }
 }
 
+/// A command as it is looked at for the files that it uses. A value that is a word of its own, as in `-p {branch}`, names none,
+/// whatever files have its name; one that is a part of a word, as in `{branch}/x`, does.
+pub fn for_files(text: &str, merged: &MergedLayers, values: &Placeholders) -> String {
+    if !merged.templates.contains(text) {
+        return text.to_owned();
+    }
+    let values = Placeholders { worktree: ".".into(), ..values.clone() };
+    let is_end = |c: char| c.is_whitespace() || "=;&()<>".contains(c);
+    let words = text.split_inclusive(is_end).map(|part| {
+        let word = part.trim_end_matches(is_end);
+        let is_value = word.rfind('{') == Some(0) && word.ends_with('}') && has_placeholder(word);
+        if is_value { part[word.len()..].to_owned() } else { expand(part, &values) }
+    });
+    words.collect()
+}
+
 fn expand_with(text: &str, values: &Placeholders, form: &dyn Fn(&str) -> String) -> String {
     let plain = |name: &str| match name {
         "worktree" => Some(values.worktree.clone()),
@@ -137,6 +153,14 @@ mod tests {
     fn a_filter_works_on_what_it_knows_and_other_braces_stay() {
         let values = Placeholders { branch: "feat/Größe 2".into(), ..Placeholders::default() };
         assert_eq!(expand("{branch|slug} {branch|} {x|slug}", &values), "feat-grosse-2 {branch|} {x|slug}");
+    }
+
+    #[test]
+    fn a_value_names_files_only_as_a_part_of_a_word() {
+        let text = "x -p {branch} --n={branch|slug};y {branch}/x env-{branch}.sh {worktree}/z {port} {other}";
+        let merged = MergedLayers { templates: BTreeSet::from([text.to_owned()]), ..MergedLayers::default() };
+        let values = Placeholders { worktree: "/w".into(), branch: "docs".into(), ..Placeholders::default() };
+        assert_eq!(for_files(text, &merged, &values), "x -p  --n=;y docs/x env-docs.sh ./z  {other}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::layer::MergedLayers;
 use crate::layout;
 use crate::plan::{PlannedStep, SetupPlan, SetupRun};
 use crate::report::{ItemAction, Report};
-use crate::setup_step::{REPO_ROOT, STEP, WORKTREE};
+use crate::setup_step::{REPO_ROOT, STEP, SetupStep, WORKTREE};
 use crate::worktree::OpenWorktree;
 
 /// Runs the setup commands, with output and progress on stderr. The worktree's lock is not held: a command may take
@@ -66,7 +66,7 @@ pub fn setup(
         let ran = run_steps(ui, worktree, plan, (&record, &is_done), report);
         // Also what commands made that failed or were interrupted. A step in the background does this by itself.
         let ended = plan.steps.iter().filter(|step| step.due.is_some() && !step.step.background);
-        let setup = ended.map(|step| step.step.clone()).collect();
+        let setup = ended.map(|step| SetupStep { run: step.for_files.clone(), ..step.step.clone() }).collect();
         let merged = MergedLayers { setup, ..merged.clone() };
         let made = proc::tidy_up(|| made::record(worktree, &merged, false));
         ran.and(made)

@@ -81,6 +81,7 @@ pub fn record(
     let digest = plan.layers.get(&LayerName::Repo).copied();
     let steps = merged.teardown.iter().enumerate().map(|(index, line)| Step {
         command: template::command(line, merged, &facts.placeholders),
+        for_files: Some(template::for_files(line, merged, &facts.placeholders)).filter(|text| text != line),
         sweatfile: digest.filter(|_| index >= merged.area_teardown),
         is_begun: false,
     });
@@ -102,6 +103,17 @@ pub fn record(
     teardowns.keep(record, setup.run == SetupRun::Finished && !setup.steps.is_empty(), is_approved)
 }
 
+/// The commands that are recorded for this worktree.
+pub fn recorded(worktree: &OpenWorktree) -> Result<Vec<Step>> {
+    let stored = Teardowns::of(&worktree.env).map(|teardowns| find(worktree, &teardowns)).transpose()?.flatten();
+    Ok(stored.map(|stored| stored.record.steps).unwrap_or_default())
+}
+
+fn find(worktree: &OpenWorktree, teardowns: &Teardowns) -> Result<Option<Stored>> {
+    let is_it = |stored: &Stored| stored.record.git_dir == worktree.repo.git_dir && stored.record.is_living();
+    Ok(teardowns.load(&worktree.repo.home.common_dir)?.into_iter().find(is_it))
+}
+
 /// Runs what is recorded for this worktree, in it; nothing while files that the commands use are `held`: an agent may have
 /// written them. With `strict`, the first command that fails is the last.
 pub fn of_worktree(
@@ -112,9 +124,7 @@ pub fn of_worktree(
 ) -> Result<TornDown> {
     let (common_dir, mut done) = (&worktree.repo.home.common_dir, TornDown::default());
     let Some(teardowns) = Teardowns::of(&worktree.env) else { return Ok(done) };
-    let is_it = |stored: &Stored| stored.record.git_dir == worktree.repo.git_dir && stored.record.is_living();
-    let find = || -> Result<Option<Stored>> { Ok(teardowns.load(common_dir)?.into_iter().find(is_it)) };
-    let Some(known) = find()? else { return Ok(done) };
+    let Some(known) = find(worktree, &teardowns)? else { return Ok(done) };
     if worktree.is_contained()? {
         // What it wrote may be what the commands find, whatever they name. When the worktree is gone, nothing of it is.
         let why = "its agent worked in a sandbox, so it waits until the worktree is gone: `sweatfile-apply sweep`";
@@ -123,7 +133,7 @@ pub fn of_worktree(
     }
     let held = held(&known.record.steps)?;
     let _lock = if ui.is_dry() { None } else { Some(teardowns.lock(common_dir)?) };
-    if let Some(mut stored) = find()? {
+    if let Some(mut stored) = find(worktree, &teardowns)? {
         if !ui.is_dry() && Lock::is_held(&stored.setup_lock())? {
             return Err(background::still_runs(worktree));
         }

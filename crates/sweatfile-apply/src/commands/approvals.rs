@@ -10,11 +10,13 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::text::{printable, word};
 use shopfloor_core::ui::Ui;
 
+use crate::apply::teardown;
 use crate::approvable::{self, Approvable};
 use crate::facts::{self, Facts, Layers, LoadOptions, SetupRequest};
 use crate::flags::LayerFlags;
 use crate::layer::MergedLayers;
 use crate::plan;
+use crate::teardown_record::Step;
 use crate::worktree::OpenWorktree;
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags) -> Result<Exit> {
@@ -36,19 +38,24 @@ pub fn answer(file: &Approvable, status: ApprovalStatus) -> Value {
     json!({ "path": file.path.to_string_lossy(), "sha256": file.bytes.as_deref().map(Digest::of), "status": status })
 }
 
-/// Every file that needs approval: the repository's, and those that hold setup back in the current worktree.
+/// Every file that needs approval: the repository's, and those that hold set-up or teardown back in the current worktree.
 pub fn find_all(env: &Env, git: &Git, repo: &Repo, dirs: &LayerFlags, layers: &Layers) -> Result<Vec<Approvable>> {
     let mut files = layers.approvable(git, &repo.home)?;
     if repo.worktree.is_some() {
         let worktree = OpenWorktree::open(env, git.clone(), repo.clone())?;
-        files.extend(holding_setup(&worktree, dirs, SetupRequest::Again)?);
+        files.extend(holding(&worktree, dirs, SetupRequest::Again, &teardown::recorded(&worktree)?)?);
     }
     Ok(files)
 }
 
-/// The tracked files that hold back setup in this worktree.
-fn holding_setup(worktree: &OpenWorktree, dirs: &LayerFlags, request: SetupRequest) -> Result<Vec<Approvable>> {
-    let (merged, facts) = read(worktree, dirs, request)?;
+/// The tracked files that hold back set-up in this worktree, or these commands of its teardown.
+fn holding(
+    worktree: &OpenWorktree,
+    dirs: &LayerFlags,
+    request: SetupRequest,
+    teardown: &[Step],
+) -> Result<Vec<Approvable>> {
+    let (merged, facts) = read(worktree, dirs, request, teardown)?;
     let held = plan::held_files(&merged, &facts).into_iter().map(|(path, held)| Approvable {
         name: approvable::tracked_name(path),
         path: worktree.root.join(path),
@@ -64,14 +71,21 @@ pub fn remember_used(worktree: &OpenWorktree, dirs: &LayerFlags) -> Result<()> {
     if home.checkout != worktree.path {
         return Ok(());
     }
-    let (_, facts) = read(worktree, dirs, SetupRequest::Again)?;
+    let (_, facts) = read(worktree, dirs, SetupRequest::Again, &[])?;
     facts.tracked.iter().filter(|(_, used)| used.is_approved).try_for_each(|(path, used)| {
         approval::approve(&worktree.env, &home.common_dir, &approvable::tracked_name(path), &used.shown)
     })
 }
 
-fn read(worktree: &OpenWorktree, dirs: &LayerFlags, request: SetupRequest) -> Result<(MergedLayers, Facts)> {
-    let (_, merged) = facts::load_layers(&worktree.env, &worktree.repo, dirs, LoadOptions::default())?.counting()?;
+fn read(
+    worktree: &OpenWorktree,
+    dirs: &LayerFlags,
+    request: SetupRequest,
+    teardown: &[Step],
+) -> Result<(MergedLayers, Facts)> {
+    let (_, mut merged) =
+        facts::load_layers(&worktree.env, &worktree.repo, dirs, LoadOptions::default())?.counting()?;
+    merged.setup.extend(teardown.iter().map(Step::as_setup));
     let facts = match merged.setup.is_empty() {
         true => Facts::default(),
         false => facts::read(worktree, &merged, request)?,
@@ -101,7 +115,7 @@ pub fn ask_about_all(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, reques
         remember_used(worktree, dirs)?;
     }
     // Which files hold setup back depends on which layers count after these answers.
-    ask_about(holding_setup(worktree, dirs, request)?)
+    ask_about(holding(worktree, dirs, request, &[])?)
 }
 
 /// Shows what a file asks for, and asks whether to trust it.

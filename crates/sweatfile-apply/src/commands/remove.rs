@@ -18,7 +18,7 @@ use crate::flags::LayerFlags;
 use crate::layer::MergedLayers;
 use crate::plan::removal::{self, RemovePlan};
 use crate::plan::{self, EnvOperation};
-use crate::setup_step::{STEP, SetupStep};
+use crate::setup_step::STEP;
 use crate::teardown_record::Step;
 use crate::worktree::OpenWorktree;
 
@@ -79,9 +79,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
 /// The files of a worktree that these commands would use as somebody has left them, and that nobody has approved.
 pub fn held(worktree: &OpenWorktree, dirs: &LayerFlags, steps: &[Step]) -> Result<Vec<RelPath>> {
     let merged = facts::load_layers(&worktree.env, &worktree.repo, dirs, LoadOptions::default())?.merged()?;
-    let of_area = |step: &Step| SetupStep { is_area: step.sweatfile.is_none(), ..SetupStep::plain(&step.command) };
-    let setup = steps.iter().map(of_area).collect();
-    let merged = MergedLayers { setup, ..merged };
+    let merged = MergedLayers { setup: steps.iter().map(Step::as_setup).collect(), ..merged };
     let facts = facts::read(worktree, &merged, SetupRequest::Again)?;
     Ok(plan::held_files(&merged, &facts).into_iter().map(|(path, _)| path.clone()).collect())
 }

@@ -127,7 +127,9 @@ pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest)
     let due: Vec<SetupStep> = merged.setup.iter().filter(is_due).cloned().collect();
     if !due.is_empty() {
         facts.is_contained = worktree.is_contained()?;
-        let due = MergedLayers { setup: due, ..merged.clone() };
+        let run = |step: &SetupStep| template::for_files(&step.run, merged, &facts.placeholders);
+        let setup = due.into_iter().map(|step| SetupStep { run: run(&step), ..step }).collect();
+        let due = MergedLayers { setup, ..merged.clone() };
         facts.tracked = unapproved_inputs::read(worktree, &due, &facts.current, &facts.record.made)?;
     }
     read_originals(worktree, merged, &mut facts);

@@ -39,6 +39,8 @@ pub struct PlannedStep {
     pub step: SetupStep,
     /// The command with its placeholders filled in.
     pub command: String,
+    /// The command as it is looked at for files.
+    pub for_files: String,
     /// What its state is known by, and its inputs now; none for a command of the list.
     pub state: Option<(String, BTreeMap<String, String>)>,
     /// Why it has to run, in words behind its name.
@@ -89,6 +91,7 @@ fn plan_step(merged: &MergedLayers, facts: &Facts, request: SetupRequest, step: 
     let again = || (request == SetupRequest::Again && !is_running).then(|| "was asked for".to_owned());
     PlannedStep {
         command: template::command(&step.run, merged, &facts.placeholders),
+        for_files: template::for_files(&step.run, merged, &facts.placeholders),
         due: facts.why_due(merged, step).or_else(again),
         state: step.key().zip(state_of(step).map(|state| state.inputs.clone())),
         log: state_of(step).and_then(|state| state.log.clone()),

@@ -350,6 +350,29 @@ fn an_areas_teardown_uses_no_file_of_a_branch_that_nobody_has_read() {
     wt.apply(&["remove"]).exit(0).any_err().out_has("nobody has approved down.sh");
     assert!(!w.at(w.home("")).has("evil"));
     wt.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    wt.apply(&["remove"]).exit(0).any_err().out_has("ran");
+}
+
+#[test]
+fn a_branch_that_has_the_name_of_a_directory_names_no_file_by_itself() {
+    let w = World::new();
+    w.program("docker", "echo \"$*\" >> ~/docker");
+    let app = w.app();
+    app.commit("docs/a.md", "a\n");
+    app.commit("docs/stop.sh", "echo stop >> ~/docker\n");
+    app.approved(
+        "template = true\nsetup = [\"docker up -p {branch}\"]\nteardown = [\"docker down -p {branch}\", \"sh {branch}/stop.sh\"]\n",
+    );
+    let wt = put(&app, "docs");
+    wt.write("docs/a.md", "agent\n");
+    wt.apply(&["--setup-again"]).succeeds().any_err();
+    wt.write("docs/stop.sh", "echo agent >> ~/docker\n");
+    wt.apply(&["remove"]).exit(0).any_err().out_has("nobody has approved docs/stop.sh, which it uses");
+    let asked = wt.apply(&["approvals"]).exit(0).any_err();
+    assert!(!asked.out_has("docs/stop.sh").stdout.contains("a.md"), "{asked}");
+    wt.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    wt.apply(&["remove"]).exit(0).any_err().out_has("ran");
+    assert_eq!(w.at(w.home("")).read("docker"), "up -p docs\nup -p docs\ndown -p docs\nagent\n");
 }
 
 #[test]
