@@ -111,7 +111,7 @@ impl Teardowns {
     }
 
     /// The records of all repositories, and why others cannot be read: they stop nobody else.
-    pub fn load_all(&self) -> Result<(Vec<Stored>, Vec<String>)> {
+    pub fn load_all(&self) -> Result<(Vec<Stored>, Vec<Failure>)> {
         let (mut all, mut damaged) = (Vec::new(), Vec::new());
         for name in fs::list(&self.dir)?.iter().filter(|name| name.to_string_lossy().ends_with(".json")) {
             let file = self.dir.join(name);
@@ -121,7 +121,7 @@ impl Teardowns {
             match read {
                 Ok(None) => {}
                 Ok(Some(record)) => all.push(Stored { file, record }),
-                Err(failure) => damaged.push(failure.to_string()),
+                Err(failure) => damaged.push(failure),
             }
         }
         Ok((all, damaged))

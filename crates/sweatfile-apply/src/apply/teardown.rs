@@ -124,7 +124,15 @@ pub fn of_worktree(
 ) -> Result<TornDown> {
     let (common_dir, mut done) = (&worktree.repo.home.common_dir, TornDown::default());
     let Some(teardowns) = Teardowns::of(&worktree.env) else { return Ok(done) };
-    let Some(known) = find(worktree, &teardowns)? else { return Ok(done) };
+    let Some(known) = find(worktree, &teardowns)? else {
+        // Nothing else tells whose the others are.
+        let told = |failure: &Failure| {
+            let why = [vec!["it may be of this worktree".to_owned()], failure.hints.clone()].concat();
+            format!("{failure} ({})", why.join("; "))
+        };
+        done.left.extend(teardowns.load_all()?.1.iter().map(told));
+        return Ok(done);
+    };
     if worktree.is_contained()? {
         // What it wrote may be what the commands find, whatever they name. When the worktree is gone, nothing of it is.
         let why = "its agent worked in a sandbox, so it waits until the worktree is gone: `sweatfile-apply sweep`";
@@ -165,7 +173,7 @@ pub fn of_worktree(
 pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) -> Result<TornDown> {
     let (common_dir, mut done) = (&worktree.repo.home.common_dir, TornDown::default());
     let Some(teardowns) = Teardowns::of(&worktree.env) else { return Ok(done) };
-    done.left.extend(teardowns.load_all()?.1);
+    done.left.extend(teardowns.load_all()?.1.iter().map(Failure::to_string));
     let at = worktree.git.worktrees(&worktree.repo)?;
     let is_moved = |record: &TeardownRecord| at.iter().any(|(_, git_dir)| *git_dir == record.git_dir);
     for Stored { record, .. } in teardowns.load(common_dir)? {
@@ -217,6 +225,12 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
 pub fn waiting(worktree: &OpenWorktree) -> usize {
     let all = Teardowns::of(&worktree.env).and_then(|all| all.load(&worktree.repo.home.common_dir).ok());
     all.unwrap_or_default().iter().filter(|stored| !stored.record.is_living()).count()
+}
+
+/// Why records cannot be read, if some cannot.
+pub fn unreadable(worktree: &OpenWorktree) -> Vec<Failure> {
+    let all = Teardowns::of(&worktree.env).map(|all| all.load_all());
+    all.map_or_else(Vec::new, |all| all.map_or_else(|failure| vec![failure], |(_, damaged)| damaged))
 }
 
 /// What the branch of a worktree on no branch is called.

@@ -78,13 +78,16 @@ fn check(worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
     let removed = layout::removed_dir(repo);
     let kept = fs::list(&removed).map(|all| all.len());
     look("removed", kept.map(|count| format!("variables of {count} removed worktrees are in {}", removed.display())));
-    findings.push(match teardown::waiting(worktree) {
-        0 => Finding::good("teardown", "nothing waits for one"),
+    let damaged = teardown::unreadable(worktree);
+    findings.extend(damaged.iter().map(|failure| unreadable("teardown", failure)));
+    match teardown::waiting(worktree) {
+        0 if !damaged.is_empty() => {}
+        0 => findings.push(Finding::good("teardown", "nothing waits for one")),
         count => {
             let what = format!("worktrees that are gone and wait for it: {count}");
-            Finding::bad("teardown", what, "run `sweatfile-apply sweep`", None)
+            findings.push(Finding::bad("teardown", what, "run `sweatfile-apply sweep`", None));
         }
-    });
+    }
     findings.push(match unused_excludes(&worktree.env, repo) {
         Ok(patterns) if patterns.is_empty() => Finding::good("excludes", "every line is used"),
         Ok(patterns) => Finding {

@@ -256,6 +256,25 @@ fn state_of_a_newer_version_is_refused() {
 }
 
 #[test]
+fn a_record_of_a_teardown_that_cannot_be_read_is_told_when_a_worktree_goes() {
+    let w = World::new();
+    w.area("teardown = [\"true\"]\n");
+    let app = w.app();
+    let wt = app.worktree("wt");
+    wt.apply(&[]).succeeds();
+    let records = w.at(w.home(".local/state/shopfloor/sweatfile-apply/teardown"));
+    for (spoil, why) in [
+        ("sed -i 's/\"v\": 1/\"v\": 9/' *.json", "has version 9, newer than this program knows"),
+        ("for file in *.json; do echo '{' > $file; done", "what it names is then not torn down"),
+    ] {
+        records.sh(spoil).exit(0);
+        wt.apply(&["remove"]).exit(0).any_err().out_has(why);
+        wt.apply(&["hook", "run", "pre-remove", "."]).exit(0).any_out().err_has(why);
+        app.apply(&["doctor"]).exit(1).any_err().out_has(why);
+    }
+}
+
+#[test]
 fn exclude_lines_with_the_same_ending_stay_whole() {
     let w = World::new();
     let app = w.app();
