@@ -173,6 +173,16 @@ impl Record {
         Ok(Lock::is_held(&layout::step_lock(repo, key))? || has_begun && Lock::is_held(&layout::setup_lock(repo))?)
     }
 
+    /// Whether a set-up was killed here, or a step of it, before it had ended.
+    pub fn is_cut_off(&self, repo: &Repo) -> Result<bool> {
+        for key in self.steps.iter().filter(|(_, run)| run.status.is_none()).map(|(key, _)| key) {
+            if !self.is_running(repo, key)? {
+                return Ok(true);
+            }
+        }
+        Ok(self.is_begun && !Lock::is_held(&layout::setup_lock(repo))?)
+    }
+
     /// Deletes the record of this worktree.
     pub fn delete(repo: &Repo) -> Result<()> {
         fs::remove(&layout::record(&repo.git_dir))

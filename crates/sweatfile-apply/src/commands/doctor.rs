@@ -32,7 +32,7 @@ pub struct Args {
 /// What this tool can repair.
 enum Repair {
     /// `apply` finishes what a killed one began.
-    ApplyAgain,
+    ApplyAgain(ApplyOptions),
     /// Deletes exclude lines that no worktree uses any more.
     ReleaseExcludes(BTreeSet<String>),
     InstallHook,
@@ -43,11 +43,10 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let mut findings = check(&worktree);
     findings.push(doctor::check_hook(&worktree.git, &worktree.repo, TOOL, Repair::InstallHook));
     doctor::run(ui, &findings, args.doctor, |repair| match repair {
-        Repair::ApplyAgain => {
+        Repair::ApplyAgain(options) => {
             // A bare repository has nothing to set up, whatever lies in the place of its record.
             worktree.repo.require_worktree()?;
-            let options = ApplyOptions { no_setup: true, ..ApplyOptions::default() };
-            let applied = apply::set_up(ui, &worktree, dirs, &options)?;
+            let applied = apply::set_up(ui, &worktree, dirs, options)?;
             applied.failure.or(applied.unapproved).map_or(Ok(()), Err)
         }
         Repair::ReleaseExcludes(patterns) => release_excludes(&worktree.repo, patterns, None).map(drop),
@@ -57,15 +56,22 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
 
 fn check(worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
     let repo = &worktree.repo;
-    let mut findings = vec![match Record::load(worktree) {
+    let record = Record::load(worktree).and_then(|record| Ok((record.is_cut_off(repo)?, record)));
+    let mut findings = vec![match record {
         Err(failure) => unreadable("record", &failure),
-        Ok(record) if record.is_unfinished() => Finding::bad(
+        Ok((true, _)) => Finding::bad(
+            "record",
+            "a set-up was killed in this worktree",
+            "finish it with `sweatfile-apply apply`",
+            Some(Repair::ApplyAgain(ApplyOptions::default())),
+        ),
+        Ok((false, record)) if record.is_unfinished() => Finding::bad(
             "record",
             "an `apply` was killed in this worktree",
             "finish it with `sweatfile-apply apply --no-setup`",
-            Some(Repair::ApplyAgain),
+            Some(Repair::ApplyAgain(ApplyOptions { no_setup: true, ..ApplyOptions::default() })),
         ),
-        Ok(record) => Finding::good("record", format!("{} files placed", record.files.len())),
+        Ok((false, record)) => Finding::good("record", format!("{} files placed", record.files.len())),
     }];
     let mut look = |check, found: Result<String>| {
         findings.push(found.map_or_else(|failure| unreadable(check, &failure), |found| Finding::good(check, found)));

@@ -216,22 +216,25 @@ fn what_a_killed_set_up_leaves_running_is_ended_before_its_step_begins_again() {
     for (name, step) in [("step", step), ("list", format!("\"{run}\""))] {
         app.approved(&format!("setup = [{step}]\n"));
         let wt = app.worktree(name);
-        let start = || {
+        let start = |args: &[&str]| {
             let mut command = w.command(w.path("bin/sweatfile-apply"));
-            command.current_dir(&wt.path).stdout(Stdio::null()).stderr(Stdio::null());
+            command.args(args).current_dir(&wt.path).stdout(Stdio::null()).stderr(Stdio::null());
             let child = command.spawn().unwrap();
             wait_for(|| w.at(w.home("")).has("begun"));
             std::fs::remove_file(w.home("begun")).unwrap();
             child
         };
-        let mut first = start();
+        let mut first = start(&[]);
         first.kill().unwrap();
         first.wait().unwrap();
         assert_eq!(runners(&wt).is_empty(), name == "list");
-        let mut second = start();
+        wt.apply(&["doctor"]).exit(1).any_err().out_has("a set-up was killed in this worktree");
+        let mut second = start(&["doctor", "--repair", "--yes"]);
+        wt.apply(&["doctor"]).exit(0).any_out().any_err();
         open_gate(&w, "0");
         assert!(second.wait().unwrap().success());
         assert!(runners(&wt).is_empty());
+        wt.apply(&["check"]).exit(0);
     }
     assert_eq!(log(&w), ["0", "0"]);
 }
