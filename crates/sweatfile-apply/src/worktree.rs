@@ -1,6 +1,7 @@
 //! The worktree that a command reads and writes.
 
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
@@ -18,6 +19,8 @@ pub struct OpenWorktree {
     pub repo: Repo,
     pub path: PathBuf,
     pub root: Root,
+    /// Its repository's default branch, once git was asked for it.
+    pub default_branch: Arc<OnceLock<String>>,
 }
 
 impl OpenWorktree {
@@ -35,13 +38,13 @@ impl OpenWorktree {
         }
         let path = repo.common_dir.clone();
         let root = Root::open(&path)?;
-        Ok(OpenWorktree { env: env.clone(), git, repo, path, root })
+        Ok(OpenWorktree { env: env.clone(), git, repo, path, root, default_branch: Arc::default() })
     }
 
     pub fn open(env: &Env, git: Git, repo: Repo) -> Result<OpenWorktree> {
         let path = repo.require_worktree()?.to_path_buf();
         let root = Root::open(&path)?;
-        Ok(OpenWorktree { env: env.clone(), git, repo, path, root })
+        Ok(OpenWorktree { env: env.clone(), git, repo, path, root, default_branch: Arc::default() })
     }
 
     /// Whether an agent has worked here in a sandbox: then what it wrote runs nowhere else.

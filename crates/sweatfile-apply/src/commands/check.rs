@@ -1,5 +1,7 @@
 //! `check`: are worktrees what their sweatfiles say?
 
+use std::sync::{Arc, OnceLock};
+
 use serde_json::json;
 use shopfloor_core::approval::ApprovalStatus;
 use shopfloor_core::env::Env;
@@ -33,15 +35,16 @@ pub struct Args {
 }
 
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
+    let default_branch = Arc::default();
     if !args.all {
-        return check(ui, env, dirs, args);
+        return check(ui, env, dirs, args, &default_branch);
     }
     let (git, repo) = Git::here(env)?;
     let env = &Env { main_checkout: Some(repo.main_checkout.clone()), ..env.clone() };
     let (mut has_drift, mut has_failed) = (false, false);
     for (worktree, _) in git.worktrees(&repo)? {
         // A worktree that cannot be read says nothing about the others.
-        match env.at(&worktree).and_then(|env| check(ui, &env, dirs, args)) {
+        match env.at(&worktree).and_then(|env| check(ui, &env, dirs, args, &default_branch)) {
             Ok(exit) => has_drift |= exit != Exit::Done,
             Err(failure) => {
                 has_failed = true;
@@ -60,8 +63,9 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     })
 }
 
-fn check(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
-    let worktree = OpenWorktree::find(env)?;
+/// Checks a worktree. All of the repository have the same default branch.
+fn check(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args, default_branch: &Arc<OnceLock<String>>) -> Result<Exit> {
+    let worktree = OpenWorktree { default_branch: default_branch.clone(), ..OpenWorktree::find(env)? };
     let options = LoadOptions { strict: args.strict, ..LoadOptions::default() };
     let layers = facts::load_layers(env, &worktree.repo, dirs, options)?;
     // `check` runs nothing, so an unapproved layer can be read as well.

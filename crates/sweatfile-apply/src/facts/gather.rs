@@ -106,7 +106,7 @@ impl Facts {
 }
 
 /// Reads everything. If the worktree is up to date, this starts at most three git processes, including the one that
-/// found the repository.
+/// found the repository; and one each for the default branch, for `.worktreeinclude` and for a pattern of inputs.
 pub fn read(worktree: &OpenWorktree, merged: &MergedLayers, setup: SetupRequest) -> Result<Facts> {
     let mut facts =
         Facts { record: Record::load(worktree)?, exclude: worktree.repo.read_exclude()?, ..Facts::default() };
@@ -152,7 +152,7 @@ fn read_placeholders(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<P
     let uses = |name: &str| template::templates(merged).any(|text| template::names(text, name));
     let is_parent_used = uses("parent_branch");
     let default = match is_parent_used || uses("default_branch") {
-        true => default_branch(worktree, &worktree.path)?.unwrap_or_else(|| "main".into()),
+        true => known_default_branch(worktree)?,
         false => String::new(),
     };
     Ok(Placeholders {
@@ -166,6 +166,14 @@ fn read_placeholders(worktree: &OpenWorktree, merged: &MergedLayers) -> Result<P
         repo: name.strip_suffix(".git").unwrap_or(&name).to_owned(),
         ports: ports::assigned(&worktree.repo, &template::port_names_used(merged), false)?,
     })
+}
+
+fn known_default_branch(worktree: &OpenWorktree) -> Result<String> {
+    if let Some(known) = worktree.default_branch.get() {
+        return Ok(known.clone());
+    }
+    let found = default_branch(worktree, &worktree.path)?.unwrap_or_else(|| "main".into());
+    Ok(worktree.default_branch.get_or_init(|| found).clone())
 }
 
 /// Refuses a path or a branch that is not UTF-8 where a placeholder needs it: what is filled in would name another one.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::world::{Repo, World};
+use crate::support::world::{Repo, World, which};
 
 #[test]
 fn placeholders_are_filled_in_where_template_is_set() {
@@ -188,4 +188,20 @@ fn the_parents_branch_is_the_one_on_which_the_work_lands() {
     std::fs::write(&identity, forged).unwrap();
     std::fs::remove_file(two.path.join(".note")).unwrap();
     two.apply(&[]).exit(4).any_out().err_has("has a character that shells obey");
+}
+
+#[test]
+fn git_is_asked_once_for_the_default_branch_of_all_worktrees() {
+    let w = World::new();
+    let app = w.app();
+    app.approved("template = true\n[env]\nB = \"{default_branch}\"\n");
+    let wt = app.worktree("wt");
+    w.program("git", &format!("echo \" $* \" >> ~/calls; exec '{}' \"$@\"", which("git").display()));
+    for args in [&[][..], &["check", "--all"]] {
+        wt.apply(args).any_status().any_out().any_err();
+        let calls = std::fs::read_to_string(w.home("calls")).unwrap();
+        assert_eq!(calls.matches(" for-each-ref ").count(), 1, "{calls}");
+        std::fs::remove_file(w.home("calls")).unwrap();
+    }
+    assert_eq!(wt.read(".sweatshop-env"), "B=main\n");
 }
