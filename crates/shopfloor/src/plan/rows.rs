@@ -343,8 +343,10 @@ fn cells(row: &Row, here: &str) -> Vec<String> {
 fn changes(row: &Row) -> String {
     let stat = row.stat.as_ref().filter(|stat| stat["files"] != 0);
     // Work that has landed as another commit is still a change.
-    let has_work = row.is_merged || stat.is_some();
-    let is_merged = row.ahead == Some(0) && has_work && row.dirty != Some(true);
+    let has_work = row.is_merged || row.landed.is_some() || stat.is_some();
+    // Its branch may have lost the commit that waits for a review.
+    let is_open = row.record["commit_sha"].is_string() && row.record["stat"]["files"] != 0;
+    let is_merged = row.ahead == Some(0) && has_work && !is_open && row.dirty != Some(true);
     let stat = stat.filter(|_| !is_merged);
     let mut changes: Vec<String> =
         stat.map(|stat| format!("+{} -{}", stat["insertions"], stat["deletions"])).into_iter().collect();

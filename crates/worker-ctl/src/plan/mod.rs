@@ -54,12 +54,16 @@ pub fn require_finished(worker: &Worker, unfinished: Option<&str>) -> Result<()>
 }
 
 /// Exit 1 unless the worktree is on the worker's branch, at this commit, with no rebase under way.
-pub fn require_at(is_at: bool, Checkout { worker: name, branch, .. }: Checkout<'_>, sha: &str) -> Result<()> {
+pub fn require_at(is_at: bool, Checkout { worker: name, branch, tree }: Checkout<'_>, sha: &str) -> Result<()> {
     if is_at {
         return Ok(());
     }
-    let short: String = sha.chars().take(12).collect();
+    let (short, at): (String, String) = (sha.chars().take(12).collect(), shell_word(tree));
     Err(failure::WRONG_STATE
         .failure(format!("{name} is not on {branch} at {short}"))
-        .hint(format!("see what {name} is doing: `worker-ctl attach {name}`")))
+        .hint(format!("see what {name} is doing: `git -C {at} status`"))
+        .hint(format!(
+            "if {branch} has lost that commit, get it back: `git -C {at} merge {short}`, or give it up: \
+             `worker-ctl reset {name} --force`, which keeps it under a ref"
+        )))
 }

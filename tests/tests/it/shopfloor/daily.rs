@@ -116,6 +116,26 @@ fn what_a_person_has_merged_as_another_commit_has_landed_for_land_and_rm_alike()
 }
 
 #[test]
+fn work_that_its_branch_has_lost_is_not_merged_and_land_says_how_it_comes_back() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    floor.up();
+    adam.commit("f", "one\n");
+    floor.until("adam", "needs_review");
+    adam.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    let shown = app.shopfloor(&["status"]).exit(0).any_err();
+    assert!(shown.stdout.contains("you: review") && !shown.stdout.contains("merged"), "{shown}");
+    let refused = app.shopfloor(&["land", "adam"]).exit(1);
+    refused.err_has("has lost that commit").err_has("`shopfloor reset adam --force`");
+    let back = refused.stderr.split('`').find(|words| words.contains(" merge ")).unwrap();
+    app.sh(back).exit(0).any_out().any_err();
+    app.shopfloor(&["land", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(app.read("f"), "one\n");
+}
+
+#[test]
 fn while_nobody_looks_at_commits_status_says_so() {
     let w = World::new();
     let floor = Floor::adopted(&w, &["adam"]);

@@ -58,6 +58,8 @@ fn a_branch_that_others_have_too_is_never_moved() {
         floor.ctl(&["accept", name]).exit(0).any_out().any_err();
         assert_eq!((head(&at), app.read(name)), (before, "h\n".into()));
     }
+    // What landed as another commit is merged, though its branch has its own one.
+    app.shopfloor(&["status"]).any_status().any_err().out_has(" behind, merged");
     // Work that nobody has reviewed is asked to be merged, too.
     work(&floor, "adam", "COMMIT f two Again");
     app.commit("f", "mine\n");
