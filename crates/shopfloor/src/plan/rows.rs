@@ -381,6 +381,7 @@ pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
     let is_unseen = |row: &&Row| row.record["host"].is_null() && notes(&row.record).next().is_none();
     let unseen = rows.iter().filter(|row| row.task.as_deref() == Some("working")).filter(is_unseen);
     let unseen = unseen.filter(|row| !is_up && row.told.need.is_none() && row.ahead > Some(0));
+    let unseen = unseen.filter(|row| row.record["has_new"] != false);
     let how = "`shopfloor patrol` looks once, a running `worker-ctl up --detach` always";
     let unseen = unseen.map(|row| {
         printable(&format!("{}: it has commits, and nobody looks whether they are to be reviewed: {how}", row.name))

@@ -320,13 +320,17 @@ fn changes(repo: &WorkRepo, worker: &Worker, distance: Option<&(u64, u64)>) -> R
 }
 
 /// The same of an adopted worktree. How far its branch is, worktree-spawn tells; but nothing is left to land of an idle worker
-/// whose branch is as it was when its work had landed, or has nothing that the other one lacks, under whatever commit.
+/// whose branch is as it was when its work had landed, or has nothing that the other one lacks, under whatever commit; and
+/// nothing is new of one at work whose branch is as it began, or has only what its children have landed.
 fn own_changes(repo: &WorkRepo, worker: &Worker, adopted: &Adopted) -> Result<Value> {
     let changes = changes(repo, worker, None)?;
     let tip = || repo.commit(&repo.top, &format!("refs/heads/{}", worker.branch));
     let is_there = |tip: String| tip == adopted.began || repo.has_content(&tip).unwrap_or(false);
-    let has_landed = worker.task == Task::Idle && tip()?.is_some_and(is_there);
-    Ok(if has_landed { joined(changes, json!({ "ahead": 0 })) } else { changes })
+    Ok(match worker.task {
+        Task::Idle if tip()?.is_some_and(is_there) => joined(changes, json!({ "ahead": 0 })),
+        Task::Working if tip()? == worker.work.baseline_sha => joined(changes, json!({ "has_new": false })),
+        _ => changes,
+    })
 }
 
 fn table(ctx: &Context<'_>, seen: &SeenState) -> Vec<String> {

@@ -460,6 +460,10 @@ fn what_a_child_lands_on_its_parents_branch_is_not_the_parents_work() {
     floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
     floor.ctl(&["patrol"]).exit(0).any_out().any_err();
     assert_eq!((adam.read("e"), text(&floor.status("adam"), "/task").to_owned()), ("one\n".into(), "working".into()));
+    hook(&floor, "adam", &event("UserPromptSubmit"));
+    let shown = app.shopfloor(&["status"]).any_status().any_err();
+    assert!(shown.stdout.contains("working, busy") && !shown.stdout.contains("nobody looks"), "{shown}");
+    hook(&floor, "adam", &event("Stop"));
     // Its own commit is its work.
     commit(&adam, "Mine", &["a"], "a\n");
     floor.until("adam", "needs_review");
