@@ -6,7 +6,6 @@ use std::path::Path;
 
 use shopfloor_core::agents::SessionFile;
 use shopfloor_core::error::Result;
-use shopfloor_core::fs;
 use shopfloor_core::git::{ListedWorktree, recorded_dir};
 
 use crate::apply::{jobs, land_on_parent, rebase, removal, sandbox, session, transition};
@@ -111,22 +110,14 @@ fn forget_removed(ctx: &Context<'_>) -> Result<()> {
             }
             let ctx = &ctx.of(&worker)?;
             let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch);
-            let found = ctx.repo.trees()?.into_values().find(is_its);
-            if found.as_ref().is_some_and(|tree| is_leaving(&tree.path)) {
-                return Ok(());
-            }
-            // It must be what could be adopted, with the same record: the file that leads to that is out of reach of others.
-            match found.map(|tree| adoption::look(ctx.env, &tree.path)) {
-                Some(Ok(moved)) if !moved.is_of(&worker) => Ok(()),
-                Some(Ok(moved)) => ctx.update_worker(&name, |worker| {
-                    worker.worktree_path = moved.path.to_string_lossy().into_owned();
-                }),
-                None if worker.task == Task::Idle => {
+            match adoption::moved(ctx, &worker) {
+                Some(path) => ctx.update_worker(&name, |worker| worker.worktree_path = path),
+                None if worker.task == Task::Idle && !ctx.repo.trees()?.values().any(is_its) => {
                     removal::forget(ctx, &worker, false)?;
                     ctx.ui.note(format!("{name} is forgotten: its worktree was removed"));
                     Ok(())
                 }
-                None | Some(Err(_)) => Ok(()),
+                None => Ok(()),
             }
         });
     }
@@ -138,11 +129,6 @@ fn is_gone(ctx: &Context<'_>, worker: &Worker) -> bool {
     let record = || ctx.of(worker).and_then(|ctx| recorded_dir(&ctx.repo.common, worker.tree()));
     let is_missing = worker.adopted.is_some() && worker.tree().symlink_metadata().is_err();
     is_missing && record().is_ok_and(|record| record.is_none())
-}
-
-/// Whether a removal is under way, which gives the worktree such a name first.
-fn is_leaving(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(fs::RESERVED))
 }
 
 /// The workers that something has happened to, each with the first input that is not recorded yet.
@@ -234,7 +220,7 @@ fn next_input(
     let Some(tree) = trees.get(path).filter(|_| path.is_dir()) else {
         // A worker without a task whose worktree is removed is soon forgotten.
         let is_its = |tree: &&ListedWorktree| tree.branch.as_ref() == Some(&worker.branch) && tree.path != path;
-        let stays = trees.values().filter(is_its).any(|tree| !is_leaving(&tree.path));
+        let stays = trees.values().filter(is_its).any(|tree| !adoption::is_leaving(&tree.path));
         let is_fault = worker.task != Task::Idle || stays || !is_gone(ctx, worker);
         return Ok((is_fault && !is_missing).then(|| Input::Fault { reason: Fault::WorktreeMissing }));
     };

@@ -8,6 +8,7 @@ use shopfloor_core::proc::processes;
 
 use crate::apply::{jobs, new_worker, publish, runner, sandbox, session, transition, trash};
 use crate::context::Context;
+use crate::facts::adoption;
 use crate::facts::losses::Losses;
 use crate::facts::worker_state::changes;
 use crate::failure;
@@ -211,6 +212,11 @@ pub fn reset(
 pub fn check_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Losses> {
     if is_forced && !ctx.is_dry {
         fs::open_up(worker.tree());
+    }
+    if let Some(path) = adoption::moved(ctx, worker) {
+        return Err(failure::WRONG_STATE
+            .failure(format!("the worktree of {} was moved to {path}", worker.name))
+            .hint("have it go on there: `worker-ctl patrol`"));
     }
     let repo = &ctx.of(worker)?.repo;
     require_lasting_objects(&repo.common)?;

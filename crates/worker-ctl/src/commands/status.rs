@@ -25,6 +25,7 @@ use crate::attention::since;
 use crate::check_record::MOST_VOID;
 use crate::commands::joined;
 use crate::context::Context;
+use crate::facts::adoption;
 use crate::facts::clashes::{Clash, last};
 use crate::facts::losses::stashes;
 use crate::facts::request::Own;
@@ -88,6 +89,10 @@ impl SeenState {
         let (clashes, requests) = (last(&ctx.root.path), Requests::last(&ctx.root.path));
         let (mut state, hosts) = (ctx.state()?, host_status::rows(said));
         let unseen = end_unseen(&mut state, || ctx.tmux());
+        // git may have moved one since the last patrol.
+        for worker in state.workers.values_mut() {
+            adoption::moved(ctx, worker).into_iter().for_each(|path| worker.worktree_path = path);
+        }
         Ok(SeenState { state, unseen, clashes, requests, hosts })
     }
 

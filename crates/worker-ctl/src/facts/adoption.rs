@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, Repo};
+use shopfloor_core::git::{Git, ListedWorktree, Repo};
 use shopfloor_core::git_hook;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::real;
@@ -90,6 +90,24 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
     refuse_checked_out_twice(&git, &repo.common_dir, &path, &branch)?;
     let record = read_record(env, &repo, &path, &branch)?;
     Ok(Adoptable { path, branch, repo, record })
+}
+
+/// Where git has moved the worktree of an adopted worker. It must be what could be adopted, with the same record: the file that
+/// leads to that is out of reach of others.
+pub fn moved(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
+    if worker.adopted.is_none() || worker.tree().symlink_metadata().is_ok() {
+        return None;
+    }
+    let trees = ctx.of(worker).and_then(|ctx| ctx.repo.trees()).ok()?;
+    let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch);
+    let path = trees.into_values().find(is_its)?.path;
+    let found = look(ctx.env, &path).ok().filter(|found| !is_leaving(&path) && found.is_of(worker))?;
+    Some(found.path.to_string_lossy().into_owned())
+}
+
+/// Whether a removal is under way, which gives the worktree such a name first.
+pub fn is_leaving(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(fs::RESERVED))
 }
 
 /// Exit 2 while a branch is checked out in another worktree, too. git does not do that, but an agent can write the `HEAD` of

@@ -305,10 +305,16 @@ fn a_root_whose_clone_was_not_finished_goes_on() {
     floor.ctl(&["add", "eve", "-n"]).exit(0).out_has("would make the clone");
     floor.ctl(&["add", "eve"]).succeeds();
     floor.ctl(&["status"]).exit(0).out_has("eve");
-    // A worktree that git moves takes its worker along.
+    // A worktree that git moves takes its worker along, also where nobody has patrolled since.
     floor.app.git(&["worktree", "move", "../adam", "../moved"]);
+    for name in ["adam", "../moved"] {
+        floor.app.shopfloor(&["go", name]).exit(0).out_has("/moved");
+        floor.app.shopfloor(&["stop", name]).exit(0).any_out().any_err();
+        floor.app.shopfloor(&["rm", name]).exit(1).err_has("was moved to").err_has("`shopfloor patrol`");
+    }
     floor.ctl(&["patrol"]).exit(0).any_out().any_err();
     assert!(text(&floor.status("adam"), "/worktree").ends_with("/moved"));
+    assert!(floor.root.read("state.json").contains("/moved\""));
     // A target that is gone stops nobody else.
     floor.app.git(&["branch", "gone"]);
     floor.app.git(&["worktree", "add", "-q", "-b", "noah", "../noah"]);
