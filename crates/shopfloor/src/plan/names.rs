@@ -19,10 +19,14 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     let beside = main.and_then(|main| Some(main.parent()?.join(&name[3..])));
     let is_there = |row: &Row| row.worktree == name || beside.as_deref() == Some(Path::new(&row.worktree));
     let is_below = |row: &Row| is_there(row) || row.worktree.ends_with(&format!("/{name}"));
+    // A worktree that a person made is called like its branch until it has a worker: a worker of that name comes first.
+    let is_workers = rows.iter().any(|row| row.worker.as_deref() == Some(name));
+    let is_branch = |row: &Row| row.kind == "root" && !row.is_main && row.worker.is_none();
+    let is_name = |row: &Row| row.is_known && row.name == name && !(is_workers && is_branch(row));
     // The id of a worker or a main checkout is its name, and comes no sooner than other names.
     let fits: [&dyn Fn(&Row) -> bool; 5] = [
         &|row| row.is_known && row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
-        &|row| row.is_known && row.name == name || row.worker.as_deref() == Some(name),
+        &|row| is_name(row) || row.worker.as_deref() == Some(name),
         // What a host calls a branch or a path names nothing here.
         &|row| row.record["host"].is_null() && (row.branch.as_deref() == Some(name) || is_below(row)),
         &|row| row.is_known && row.name == dashed,

@@ -53,6 +53,20 @@ fn no_name_that_an_agent_takes_is_anothers() {
 }
 
 #[test]
+fn a_workers_name_comes_before_the_branch_of_another_worktree() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    app.git(&["worktree", "add", "-q", "-b", "adam", "../other"]);
+    for (name, place) in [("adam", "/adam\n"), ("feature/adam", "/adam\n"), ("other", "/other\n")] {
+        let went = app.shopfloor(&["go", name]).exit(0);
+        assert!(went.stdout.ends_with(place), "{went}");
+    }
+    app.git(&["worktree", "add", "-q", "--force", "../twice", "adam"]);
+    app.shopfloor(&["go", "adam"]).exit(0).out_has("/repos/adam\n");
+}
+
+#[test]
 fn an_address_that_is_no_requests_is_no_name() {
     let w = World::new();
     let app = w.app();
