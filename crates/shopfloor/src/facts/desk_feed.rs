@@ -37,7 +37,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const RESTS: [i64; 3] = [3, 6, 12];
 
 /// How many lines of a diff, and of anything else, are shown.
-const MOST_DIFF: usize = 20_000;
+pub const MOST_DIFF: usize = 20_000;
 const MOST_LINES: usize = 500;
 
 /// How much of a line is shown.
@@ -130,7 +130,10 @@ pub struct Menu {
 pub struct Review {
     pub commit: String,
     pub lines: Vec<DiffLine>,
+    /// Whether the diff has more lines than these.
     pub is_cut: bool,
+    /// How many files the whole of it is about.
+    pub files: usize,
     /// As `worker-ctl comment` has them.
     pub comments: Vec<Value>,
     /// How many lines were added and taken away since the last look.
@@ -147,12 +150,12 @@ impl Review {
 /// What `worker-ctl review --json` says.
 pub fn review(record: &Value) -> Review {
     let diff = record["diff"].as_str().unwrap_or_default();
-    let end = diff.match_indices('\n').nth(MOST_DIFF).map(|(at, _)| at);
+    let end = diff.match_indices('\n').nth(MOST_DIFF - 1).map_or(diff.len(), |(at, _)| at + 1);
     let count = |sign: &str| {
         let lines = record["range_diff"].as_str().into_iter().flat_map(str::lines);
         lines.filter(|line| line.trim_start().starts_with(sign)).count()
     };
-    let mut lines = diff::lines(&diff[..end.unwrap_or(diff.len())]);
+    let mut lines = diff::lines(&diff[..end]);
     for line in &mut lines {
         let end = line.text.char_indices().nth(MOST_COLUMNS).map_or(line.text.len(), |(end, _)| end);
         line.text.truncate(end);
@@ -160,7 +163,8 @@ pub fn review(record: &Value) -> Review {
     Review {
         commit: record["commit"].as_str().unwrap_or_default().to_owned(),
         lines,
-        is_cut: end.is_some(),
+        is_cut: end < diff.len(),
+        files: diff.lines().filter(|line| line.starts_with("diff --git ")).count(),
         comments: record["comments"].as_array().cloned().unwrap_or_default(),
         since: record["range_diff"].is_string().then(|| (count("++"), count("-+"))),
     }

@@ -39,6 +39,9 @@ pub struct Args {
     /// Record no review, for a front door that shows it to nobody who reviews
     #[arg(long, hide = true)]
     pub no_pin: bool,
+    /// Record no review of a diff with more lines, for a front door that shows no more of them
+    #[arg(long, value_name = "LINES", hide = true)]
+    pub pin_up_to: Option<usize>,
 }
 
 /// The program that shows a diff.
@@ -67,7 +70,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 rebase::refresh(ctx, &ctx.worker(&name)?, &base, before)
             });
         }
-        mark_reviewed(ctx, &name)?
+        mark_reviewed(ctx, &name, args)?
     };
     // No worker's lock is held while a person reads. Meanwhile the other reviews are brought up to date.
     std::thread::scope(|scope| {
@@ -115,7 +118,7 @@ pub struct Reviewed {
 }
 
 /// Records under the worker's lock which commit is shown.
-fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
+fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Reviewed> {
     let worker = land_on_parent::retargeted(ctx, ctx.worker(name)?)?;
     let sha = require_review(&worker)?.to_owned();
     if ctx.repo.has_several_bases(&ctx.repo.base(), &sha)? {
@@ -136,7 +139,7 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
     let agent = land_on_parent::other_agent(ctx, &ctx.repo.branch)?;
     if agent.is_some() {
         ctx.ui.note("an agent looks at it, so it does not count as reviewed");
-    } else if !ctx.is_dry {
+    } else if !ctx.is_dry && !is_too_long(ctx, args, &sha)? {
         transition::record(ctx, name, &Input::Reviewed { sha: sha.clone(), from: own, patch })?;
         ctx.update(|state| {
             (state.last_reviewed, state.landed_since) = (Some(name.to_owned()), None);
@@ -144,6 +147,14 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str) -> Result<Reviewed> {
         })?;
     }
     Ok(Reviewed { worker, from, sha, summary, comments: None })
+}
+
+/// Whether the diff has more lines than are shown.
+pub fn is_too_long(ctx: &Context<'_>, args: &Args, sha: &str) -> Result<bool> {
+    Ok(match args.pin_up_to {
+        Some(most) => commands::diff(ctx, sha)?.lines().count() > most,
+        None => false,
+    })
 }
 
 /// Runs git or the program that was chosen, and shows its diff without what a terminal would obey: on a terminal, in the

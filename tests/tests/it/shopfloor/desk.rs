@@ -240,6 +240,30 @@ fn what_vanishes_or_is_damaged_is_said() {
 }
 
 #[test]
+fn what_is_longer_than_the_desk_shows_is_neither_pinned_nor_landed() {
+    let w = World::new();
+    let (floor, _up) = busy(&w, &["ada"]);
+    floor.ctl(&["start", "ada", "--task", "think"]).succeeds().any_err();
+    commit(&tree(&floor, "ada"), "Add data", &["data.txt", "zz.sh"], &"x\n".repeat(12_000));
+    floor.until("ada", "needs_review");
+    let before = floor.app.git(&["rev-parse", "main"]);
+    let terminal = Terminal::open(&floor.app, (80, 24));
+    terminal.run(DESK);
+    terminal.shows("● ada");
+    for (key, file) in [("r", "data.txt 1/2"), ("a", "zz.sh 2/2")] {
+        terminal.text(key);
+        terminal.shows("the diff is longer than the desk shows");
+        terminal.shows("`shopfloor review ada --pin`, then `shopfloor land ada`");
+        terminal.shows(file);
+        // It would land what was asked about.
+        terminal.text("yG");
+        terminal.shows("\n the diff is longer: `shopfloor review ada` shows all\n");
+    }
+    assert!(floor.status("ada")["reviewed_sha"].is_null());
+    assert_eq!(floor.app.git(&["rev-parse", "main"]), before);
+}
+
+#[test]
 fn one_frame_is_printed_for_documents() {
     let w = World::new();
     let (floor, _up) = busy(&w, &["ada", "bob"]);

@@ -246,13 +246,11 @@ impl Draw<'_> {
             DiffRow::Line(line) => Some(*line),
             _ => None,
         });
-        let is_file = |line: &&DiffLine| line.is_file();
-        let files = review.lines.iter().filter(is_file).count();
         if let Some(at) = at {
             let path =
                 review.lines[at..].iter().map(|line| &*line.path).find(|path| !path.is_empty()).unwrap_or_default();
-            let nth = review.lines[..=at].iter().filter(is_file).count();
-            x = self.text(x, y, &format!("─ {} {nth}/{files} ", printable(path)), Style::new());
+            let nth = review.lines[..=at].iter().filter(|line| line.is_file()).count();
+            x = self.text(x, y, &format!("─ {} {nth}/{} ", printable(path), review.files), Style::new());
         }
         let commit = desk.row().and_then(|(_, row)| row.record["commit"].as_str());
         if commit.is_some_and(|commit| commit != review.commit) {
@@ -319,6 +317,10 @@ impl Draw<'_> {
                     let shown = format!("stale, of {stale}: {}:{}  {}", text("path"), comment["line"], text("quote"));
                     self.text(1, y, &shown, YELLOW.into());
                 }
+                DiffRow::Cut => {
+                    let name = desk.row().map(|(_, row)| shell_word(row.name.as_ref())).unwrap_or_default();
+                    self.text(1, y, &format!("the diff is longer: `shopfloor review {name}` shows all"), YELLOW.into());
+                }
                 DiffRow::Line(line) => {
                     let is_said = matches!(rows.get(at + 1), Some(DiffRow::Comment(..)));
                     self.diff_line(&review.lines[*line], is_said, y);
@@ -327,9 +329,6 @@ impl Draw<'_> {
             if at == desk.at && desk.is_inside {
                 self.fill(y, CHOSEN);
             }
-        }
-        if review.is_cut && first + height >= rows.len() {
-            self.right(0, to - 1, "the diff is longer: `shopfloor review` shows all", DIM);
         }
     }
 
@@ -343,12 +342,13 @@ impl Draw<'_> {
         };
         let text = printable(&line.text.replace('\t', "    "));
         let Some(number) = line.number() else {
-            self.text(0, y, &text, style);
+            self.text(0, y, &cut(&text, self.width), style);
             return;
         };
         let bar = if is_said { "▌" } else { " " };
         self.text(0, y, &format!("{number:>5}"), DIM);
-        self.text(5, y, &format!("{bar}{}{text}", line.sign()), style);
+        // Where it goes on out of sight, that is to be seen.
+        self.text(5, y, &cut(&format!("{bar}{}{text}", line.sign()), self.width.saturating_sub(5)), style);
     }
 
     /// What was said, in as many of the last rows as it takes.

@@ -128,8 +128,8 @@ fn keys_run_the_commands_of_the_tools() {
         // A comment whose line is gone is only deleted or sent.
         (in_review(), "gc", ""),
         // What lands is pinned before it is asked about.
-        (in_review(), "ay", "worker-ctl review ada"),
-        (in_review(), "ra", "worker-ctl review ada"),
+        (in_review(), "ay", "worker-ctl review ada --pin-up-to 20000"),
+        (in_review(), "ra", "worker-ctl review ada --pin-up-to 20000"),
         // A text that nobody had asked for is none.
         (one(), "/ada\ncalways y\n", ""),
         (one(), "G2sa day\n", ""),
@@ -141,7 +141,7 @@ fn keys_run_the_commands_of_the_tools() {
         (one(), "/fay\nosgo on\n", "worker-ctl message 日本語の名前 - < go on"),
         (one(), "/fay\nsgo on\n", "worker-ctl message fay - < go on"),
         (one(), "/fay\ns \n", ""),
-        (one(), "/ada\nr", "worker-ctl review ada"),
+        (one(), "/ada\nr", "worker-ctl review ada --pin-up-to 20000"),
         // First the diff is shown, with the comments that would go.
         (one(), "/ada\nx", ""),
         (one(), "/ada\nR", "worker-ctl resume ada"),

@@ -1,5 +1,6 @@
 //! The desk: what it shows, as values. Keys change them or ask for an effect; nothing here reads or runs anything.
 
+mod comments;
 pub mod frame;
 pub mod keys;
 pub mod list;
@@ -162,6 +163,8 @@ pub enum DiffRow {
     Line(usize),
     /// A line of a comment on the line above.
     Comment(usize, String),
+    /// That there are more lines than are shown.
+    Cut,
 }
 
 /// The rows of a diff with its comments, whose lines are broken where the screen ends.
@@ -187,6 +190,7 @@ pub fn diff_rows(review: &Review, width: usize) -> Vec<DiffRow> {
         all.push(DiffRow::Line(line));
         all.extend(placed.iter().filter(|(place, _)| *place == line).flat_map(|(_, at)| lines(*at)));
     }
+    all.extend(review.is_cut.then_some(DiffRow::Cut));
     all
 }
 

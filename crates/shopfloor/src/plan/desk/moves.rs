@@ -66,7 +66,7 @@ impl Desk {
         rows.iter().position(|row| match row {
             DiffRow::Line(line) => matches!(review.lines[*line].kind, LineKind::Added | LineKind::Removed),
             DiffRow::Stale(_) => true,
-            DiffRow::Comment(..) => false,
+            DiffRow::Comment(..) | DiffRow::Cut => false,
         })
     }
 

@@ -93,7 +93,7 @@ fn reviewed() -> Review {
         json!({ "path": "src/m3.rs", "side": "new", "line": 42, "text": "Return an error here; callers pass user input.\nAnd test it." }),
         json!({ "path": "old.rs", "side": "new", "line": 3, "quote": "let x;", "text": "Why?", "stale": "0123456789" }),
     ];
-    Review { commit: "c1".into(), lines: diff::lines(DIFF), is_cut: false, comments, since: Some((6, 1)) }
+    Review { commit: "c1".into(), lines: diff::lines(DIFF), is_cut: false, files: 2, comments, since: Some((6, 1)) }
 }
 
 /// What is selected with a worker's row.

@@ -7,8 +7,8 @@ use shopfloor_core::text::{printable, shell_word};
 
 use super::keys::{Action, action};
 use super::list::{ListLine, address, lines};
-use super::{Desk, DiffRow, Draft, Effect, Mode, Running, SiteView, Target, What, key, place};
-use crate::facts::desk_feed::{Content, Ended, Page, PageKind, Review, refusal, review};
+use super::{Desk, Draft, Effect, Mode, Running, SiteView, Target, What, key};
+use crate::facts::desk_feed::{Content, Ended, MOST_DIFF, Page, PageKind, refusal, review};
 use crate::plan::rows::Row;
 
 const PAGES: [PageKind; 4] = [PageKind::Terminal, PageKind::Diff, PageKind::Task, PageKind::Log];
@@ -194,7 +194,7 @@ impl Desk {
         match action {
             Action::Attach => return vec![Effect::Attach(target)],
             Action::Answer(number) => return self.answer(&target, number).into_iter().collect(),
-            Action::Review => return vec![self.run_for(&target, "review", &[], None)],
+            Action::Review => return vec![self.run_review(&target)],
             Action::Resume if is_idle => self.said = Some(format!("{name} has no task: `s` gives it one")),
             Action::Resume => return vec![self.run_for(&target, "resume", &[], None)],
             Action::Send => self.mode = write(if is_idle { What::Task } else { What::Send }),
@@ -204,7 +204,7 @@ impl Desk {
                 let is_begun =
                     |running: &Running| running.verb == "review" && running.about.as_ref() == Some(&target.key);
                 if !self.running.iter().any(is_begun) {
-                    return vec![self.run_for(&target, "review", &[], None)];
+                    return vec![self.run_review(&target)];
                 }
             }
             Action::Back => match self.shown().map(|page| &page.content) {
@@ -248,8 +248,13 @@ impl Desk {
         self.run(target.site, Some(target.key.clone()), &words, (input, None))
     }
 
+    /// A review, which is noted as one if the desk shows all of the diff.
+    fn run_review(&mut self, target: &Target) -> Effect {
+        self.run_for(target, "review", &["--pin-up-to", &MOST_DIFF.to_string()], None)
+    }
+
     /// A command, which its row shows until it has ended.
-    fn run(
+    pub(super) fn run(
         &mut self,
         site: usize,
         about: Option<String>,
@@ -278,66 +283,6 @@ impl Desk {
             *drawn = None;
         }
         Some(self.run_for(target, "answer", &[&number.to_string(), "--menu", &menu.id], None))
-    }
-
-    fn comment(&mut self, action: Action, to: Target) -> Option<Effect> {
-        if action == Action::Restore {
-            let deleted = self.deleted.clone().filter(|deleted| deleted.to == to);
-            self.said = deleted.is_none().then(|| "no comment of this agent was deleted here".into());
-            return self.written(deleted?);
-        }
-        let is_line = |row: &DiffRow, review: &Review| match row {
-            DiffRow::Line(line) => review.lines[*line].number().is_some(),
-            DiffRow::Stale(_) => true,
-            DiffRow::Comment(..) => false,
-        };
-        // What is said at the head of a file is about its first line.
-        let next = self.diff().and_then(|(review, rows)| (self.at..rows.len()).find(|at| is_line(&rows[*at], review)));
-        self.at = next.unwrap_or(self.at);
-        let Some((draft, is_stale)) = self.comment_here(to) else {
-            self.said = Some("comments belong to lines of a diff: `r` shows it".into());
-            // What is typed as a comment all the same is no command.
-            self.deaf = Some(self.now);
-            return None;
-        };
-        let What::Comment { place, is_there, .. } = &draft.what else { return None };
-        match action {
-            Action::Delete if *is_there => {
-                let (to, place) = (draft.to.clone(), place.clone());
-                let words = ["worker-ctl", "comment", &to.worker, "--delete", "--", &place];
-                return Some(self.run(to.site, Some(to.key.clone()), &words, (None, Some(draft))));
-            }
-            Action::Delete => self.said = Some("no comment is on this line".into()),
-            _ if is_stale => self.said = Some("its line is gone: `x` sends it as it is, `d` deletes it".into()),
-            Action::Edit => return Some(Effect::Edit(draft)),
-            _ => self.mode = Mode::Write(draft),
-        }
-        None
-    }
-
-    /// The comment at the selected row of the diff, or a new one, and whether its line is gone.
-    fn comment_here(&self, to: Target) -> Option<(Draft, bool)> {
-        let (review, rows) = self.diff()?;
-        let text = |at: usize| review.comments[at]["text"].as_str().unwrap_or_default().to_owned();
-        let (place, text, gone) = match rows.get(self.at)? {
-            DiffRow::Stale(at) => {
-                let comment = &review.comments[*at];
-                let old = if comment["side"] == "old" { "-" } else { "" };
-                let path = comment["path"].as_str().unwrap_or_default();
-                (format!("{path}:{old}{}", comment["line"]), Some(text(*at)), comment["stale"].as_str())
-            }
-            DiffRow::Line(line) => {
-                let there = rows.get(self.at + 1).and_then(|row| match row {
-                    DiffRow::Comment(at, _) => Some(text(*at)),
-                    _ => None,
-                });
-                (place(&review.lines[*line])?, there, None)
-            }
-            DiffRow::Comment(..) => return None,
-        };
-        let commit = gone.unwrap_or(&review.commit).to_owned();
-        let what = What::Comment { place, commit, is_there: text.is_some() };
-        Some((Draft { what, to, text: text.unwrap_or_default() }, gone.is_some()))
     }
 
     fn writing(&mut self, mut draft: Draft, action: Action) -> Option<Effect> {
@@ -458,9 +403,16 @@ impl Desk {
         let Some(about) = about.filter(|about| self.is_selected(Some(about))) else { return };
         (self.has_preview, self.is_inside) = (true, true);
         self.turn_page(PageKind::Diff);
-        let content = Content::Diff(Box::new(review(record)));
-        self.set_page(Page { key: about.clone(), kind: PageKind::Diff, content });
-        if let Some(target) = landing.filter(|_| self.mode == Mode::Browse && self.pending.is_none()) {
+        let review = Box::new(review(record));
+        let is_cut = review.is_cut;
+        self.set_page(Page { key: about.clone(), kind: PageKind::Diff, content: Content::Diff(review) });
+        if is_cut {
+            let name = self.row().map(|(_, row)| shell_word(row.name.as_ref())).unwrap_or_default();
+            self.said = Some(format!(
+                "the diff is longer than the desk shows, so it does not count as seen\n\
+                 hint: see all of it with `shopfloor review {name} --pin`, then `shopfloor land {name}`"
+            ));
+        } else if let Some(target) = landing.filter(|_| self.mode == Mode::Browse && self.pending.is_none()) {
             let message = record["message"].as_str().and_then(|message| message.lines().next());
             self.mode = Mode::Land(target, printable(message.unwrap_or_default()));
         }
