@@ -16,7 +16,7 @@ use crate::facts::desk_feed::{Content, PageKind, Review};
 use crate::plan::rows::Row;
 
 /// Below this height there is only the list, and below this width only marks, names, ages and words.
-const LOW: u16 = 12;
+pub const LOW: u16 = 12;
 const NARROW: usize = 60;
 
 const RED: Color = Color::Indexed(1);

@@ -130,6 +130,9 @@ fn keys_run_the_commands_of_the_tools() {
         // What lands is pinned before it is asked about.
         (in_review(), "ay", "worker-ctl review ada --pin-up-to 20000"),
         (in_review(), "ra", "worker-ctl review ada --pin-up-to 20000"),
+        // Nobody agrees to what is not shown.
+        (Desk { size: (40, 11), ..in_review() }, "ray", ""),
+        (Desk { size: (40, 11), ..asked() }, "1", ""),
         // A text that nobody had asked for is none.
         (one(), "/ada\ncalways y\n", ""),
         (one(), "G2sa day\n", ""),

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use shopfloor_core::board::{Need, Standing};
 use shopfloor_core::text::{printable, shell_word};
 
+use super::frame::LOW;
 use super::keys::{Action, action};
 use super::list::{ListLine, address, lines};
 use super::{Desk, Draft, Effect, Mode, Running, SiteView, Target, What, key};
@@ -190,6 +191,10 @@ impl Desk {
             self.said = Some(format!("no agent was started there yet: `shopfloor start {name} TASK`"));
             return Vec::new();
         };
+        if let Some(why) = self.too_low_for(action) {
+            self.said = Some(why);
+            return Vec::new();
+        }
         let write = |what: What| Mode::Write(Draft { what, to: target.clone(), text: String::new() });
         match action {
             Action::Attach => return vec![Effect::Attach(target)],
@@ -227,6 +232,20 @@ impl Desk {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// Why a window is too low for an action: nobody agrees to what is not shown.
+    fn too_low_for(&self, action: Action) -> Option<String> {
+        let (what, verb) = match action {
+            Action::Review | Action::Land => ("the work", "review"),
+            Action::Answer(_) => ("the question", "answer"),
+            _ => return None,
+        };
+        let (_, row) = self.row().filter(|_| self.size.1 < LOW)?;
+        let name = shell_word(row.name.as_ref());
+        Some(format!(
+            "this window is too low to show {what}\nhint: make it {LOW} rows high, or use `shopfloor {verb} {name}`"
+        ))
     }
 
     /// On the line of the idle ones, Enter shows them.
