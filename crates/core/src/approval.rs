@@ -14,6 +14,7 @@ use crate::error::{At, Failure, Result};
 use crate::fs;
 use crate::hash::Digest;
 use crate::lock::Lock;
+use crate::text::{Position, shell_word};
 
 /// Whether a file may take effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,11 +190,15 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Store> {
         version: u32,
     }
     let malformed = |what: String| {
-        Failure::malformed(format!("{}: {what}", path.display()))
-            .hint(format!("move {} away and approve again", crate::text::shell_word(path)))
+        Failure::malformed(format!("{}{what}", path.display()))
+            .hint(format!("move {} away and approve again", shell_word(path)))
     };
-    let text = std::str::from_utf8(bytes).map_err(|_| malformed("not UTF-8".into()))?;
-    let versioned: Versioned = toml::from_str(text).map_err(|e| malformed(e.message().to_owned()))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| malformed(": not UTF-8".into()))?;
+    let wrong = |e: toml::de::Error| {
+        let at = Position::of(text, e.span().map_or(0, |span| span.start));
+        malformed(format!(":{at}: {}", e.message()))
+    };
+    let versioned: Versioned = toml::from_str(text).map_err(wrong)?;
     if versioned.version > VERSION {
         return Err(Failure::malformed(format!(
             "{} has version {}, newer than this program knows",
@@ -202,5 +207,5 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Store> {
         ))
         .hint("install the newest shopfloor"));
     }
-    toml::from_str(text).map_err(|e| malformed(e.message().to_owned()))
+    toml::from_str(text).map_err(wrong)
 }

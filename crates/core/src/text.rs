@@ -34,7 +34,11 @@ impl fmt::Display for Position {
 
 /// The known name a misspelt one most likely meant, if any is near.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let scored = known.iter().map(|k| (strsim::jaro_winkler(&name.to_lowercase(), k), *k));
+    let name = name.to_lowercase();
+    // A short name scores low even if only two of its letters are swapped.
+    let is_slip = |k: &str| name.len() > 2 && strsim::osa_distance(&name, k) == 1;
+    let score = |k: &str| strsim::jaro_winkler(&name, k).max(if is_slip(k) { 0.8 } else { 0.0 });
+    let scored = known.iter().map(|k| (score(k), *k));
     scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, k)| k)
 }
 
@@ -199,6 +203,7 @@ mod tests {
         let known = ["git_excludes", "setup", "env", "files"];
         assert_eq!(nearest("git_exclude", &known), Some("git_excludes"));
         assert_eq!(nearest("Setpu", &known), Some("setup"));
+        assert_eq!(nearest("evn", &known), Some("env"));
         assert_eq!(nearest("zzz", &known), None);
     }
 

@@ -15,7 +15,7 @@ use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::applied::Record;
@@ -178,7 +178,11 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
     let is_moved = |record: &TeardownRecord| at.iter().any(|(_, git_dir)| *git_dir == record.git_dir);
     for Stored { record, .. } in teardowns.load(common_dir)? {
         if record.is_living() && !record.path.is_dir() && !is_moved(&record) {
-            let why = "git has a record of it: `git worktree repair PLACE` if it was moved, `git worktree prune` if it is gone";
+            // A worker's repository is another one.
+            let repo = record.git_dir.ancestors().find(|dir| dir.join("objects").is_dir()).unwrap_or(common_dir);
+            let git = format!("git -C {} worktree", shell_word(repo));
+            let why =
+                format!("git has a record of it: `{git} repair PLACE` if it was moved, `{git} prune` if it is gone");
             done.left.push(format!("{} ({why})", record.path.display()));
         }
     }

@@ -1,5 +1,7 @@
 //! `apply`, the default: sets up this worktree.
 
+use std::path::Path;
+
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
@@ -123,7 +125,8 @@ pub fn set_up(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, options: &App
     let plan = plan::plan(&counting, &merged, &facts, request);
     let mut report = plan.report(&worktree.path, &layers.layers, ReportFor::Apply);
     report.warnings.splice(0..0, layers.warnings());
-    let unapproved = plan::unapproved(&worktree.path, &layers, &plan.setup);
+    let call = |dir: Option<&Path>| dirs.call(&worktree.env, dir);
+    let unapproved = plan::unapproved(&worktree.path, &layers, &plan.setup, call);
     for layer in layers.layers.iter().filter(|l| l.text.is_some()) {
         ui.detail(format!("{} layer: {}", layer.name, layer.path.display()));
     }

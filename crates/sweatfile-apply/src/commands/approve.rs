@@ -36,6 +36,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     layers.warnings().iter().for_each(|warning| ui.warn(warning));
     layers.merged()?;
     let (mut declined, mut seen) = (None, BTreeSet::new());
+    let call = dirs.call(env, None);
     // Which files hold setup back depends on which layers count after the first answers.
     for _ in 0..2 {
         let mut files = approvals::find_all(env, &git, &repo, dirs, &layers)?;
@@ -48,11 +49,11 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
                 && !has(&git, &repo, commit, &file)?
             {
                 let path = file.path.display();
-                ui.note(format!("{path} is not as {commit} has it; `sweatfile-apply approve` asks about it"));
+                ui.note(format!("{path} is not as {commit} has it; `{call} approve` asks about it"));
                 declined = Some(file.path);
                 continue;
             }
-            if has_consent(ui, env, &repo, &file, args)? {
+            if has_consent(ui, env, &repo, &file, args, &call)? {
                 approve(ui, env, &repo, &file)?;
             } else {
                 declined = Some(file.path);
@@ -91,7 +92,7 @@ fn has(git: &Git, repo: &Repo, commit: &str, file: &Approvable) -> Result<bool> 
 
 /// Shows the file unless it is approved, and asks about it unless the flags say what to do; exit 3 when nobody can be
 /// asked.
-fn has_consent(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) -> Result<bool> {
+fn has_consent(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args, call: &str) -> Result<bool> {
     if file.status(env, repo)? == ApprovalStatus::Approved {
         ui.detail(format!("{} is approved already", file.path.display()));
     } else if ui.is_dry() {
@@ -102,8 +103,7 @@ fn has_consent(ui: &Ui, env: &Env, repo: &Repo, file: &Approvable, args: &Args) 
         return approvals::offer(ui, env, repo, file);
     } else {
         let message = format!("{} needs a person's approval, and there is no terminal to ask on", file.path.display());
-        let hint =
-            "run `sweatfile-apply approve` on a terminal, or `sweatfile-apply approve --yes` once you have read it";
+        let hint = format!("run `{call} approve` on a terminal, or `{call} approve --yes` once you have read it");
         return Err(failure::UNAPPROVED.failure(message).details(file.summary(env, repo)?).hint(hint));
     }
     Ok(true)

@@ -79,7 +79,7 @@ fn check(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args, default_branch: &Ar
     report.disk = (!args.no_disk && !facts.record.caches.is_empty()).then(|| fs::disk_use(&worktree.path));
     report.warnings.iter().for_each(|warning| ui.warn(warning));
     for layer in layers.layers.iter().filter(|l| l.approval == ApprovalStatus::Required) {
-        ui.note(format!("{} is not approved; run `sweatfile-apply approve`", layer.path.display()));
+        ui.note(format!("{} is not approved; run `{} approve`", layer.path.display(), dirs.call(env, None)));
     }
     if ui.is_json() {
         ui.json(&report);

@@ -52,7 +52,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     } else {
         ui.line(printable(&path.to_string_lossy()));
     }
-    ui.note("edit the file, then run `sweatfile-apply approve`");
+    ui.note(format!("edit the file, then run `{} approve`", dirs.call(env, None)));
     Ok(Exit::Done)
 }
 

@@ -35,7 +35,8 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     for layer in layers.layers.iter().filter(|l| l.approval == ApprovalStatus::Required) {
-        ui.note(format!("{} is shown but not approved; run `sweatfile-apply approve`", layer.path.display()));
+        let (path, call) = (layer.path.display(), dirs.call(env, None));
+        ui.note(format!("{path} is shown but not approved; run `{call} approve`"));
     }
     let secret = |text: &str| if args.reveal { text.to_owned() } else { REDACTED.to_owned() };
     let table = layers.merged()?.to_toml(|file, text| source_path(env, &file.file, text), secret);

@@ -9,7 +9,6 @@ use shopfloor_core::error::Failure;
 use shopfloor_core::fs::Content;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::text::shell_word;
 
 use super::files;
 use crate::facts::{Facts, Layers, SetupRequest, TrackedFile};
@@ -120,7 +119,13 @@ pub fn held_files<'f>(merged: &MergedLayers, facts: &'f Facts) -> Vec<(&'f RelPa
 }
 
 /// The failure of a run in which something of the repository was left out, or held setup back, for want of approval.
-pub fn unapproved(worktree: &Path, layers: &Layers, setup: &SetupPlan) -> Option<Failure> {
+/// `call` tells how to call this tool, in a directory.
+pub fn unapproved(
+    worktree: &Path,
+    layers: &Layers,
+    setup: &SetupPlan,
+    call: impl Fn(Option<&Path>) -> String,
+) -> Option<Failure> {
     let repo = layers.repo();
     let sweatfile = (repo.approval == ApprovalStatus::Required).then(|| repo.path.display().to_string());
     let settings = layers.config.unapproved.then(|| config::REPOSITORY_FILE.to_owned());
@@ -136,7 +141,6 @@ pub fn unapproved(worktree: &Path, layers: &Layers, setup: &SetupPlan) -> Option
     let held = held.map(|held| format!("nobody has approved {held}, so setup was held back"));
     let mut lines = left_out.into_iter().chain(held);
     let first = lines.next()?;
-    let of_worktree = if is_held { format!(" -C {}", shell_word(worktree)) } else { String::new() };
-    let hint = format!("read it, then run `sweatfile-apply{of_worktree} approve`");
+    let hint = format!("read it, then run `{} approve`", call(is_held.then_some(worktree)));
     Some(failure::UNAPPROVED.failure(first).details(lines).hint(hint))
 }

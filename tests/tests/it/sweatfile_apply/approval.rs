@@ -12,7 +12,14 @@ fn an_unapproved_sweatfile_counts_as_absent_with_one_notice_and_exit_3() {
     app.write("sweatfile", SETUP);
     let out = app.apply(&[]).exit(3).any_out();
     assert_eq!(out.stderr.matches("not approved").count(), 1);
-    out.err_has("sweatfile-apply approve");
+    out.err_has("run `sweatfile-apply approve`");
+    // The next command is right where this one was called, too.
+    let (home, path) = (w.at(w.home("")), app.path.display());
+    let there = format!("`sweatfile-apply -C {path} approve`");
+    home.apply(&["-C", "eng/repos/app"]).exit(3).any_out().err_has(&there);
+    home.apply(&["-C", "eng/repos/app", "check"]).exit(1).any_out().err_has(&there);
+    home.apply(&["-C", "eng/repos/app", "approve"]).exit(3).err_has(&there.replace("approve`", "approve --yes`"));
+    app.apply(&["show", "--repo-root", "."]).exit(0).any_out().err_has(&format!("--repo-root {path}/. approve`"));
     assert_eq!(app.read(".sweatshop-env"), "B=2\n");
     assert!(!app.has("log") && !app.has(".x"));
     let json = app.apply(&["--json"]).exit(3).json();
@@ -145,8 +152,8 @@ fn a_store_that_is_newer_or_damaged_is_refused() {
     let good = std::fs::read_to_string(&store).unwrap();
     for (bad, says) in [
         ("version = 99\n", "newer than this program knows"),
-        ("x", "approvals.toml"),
-        ("version = 1\nallow = 1\n", "unknown field"),
+        ("x", "approvals.toml:1:2: key with no value"),
+        ("version = 1\nallow = 1\n", "approvals.toml:2:1: unknown field"),
     ] {
         std::fs::write(&store, bad).unwrap();
         app.apply(&[]).exit(2).err_has(says);

@@ -74,7 +74,8 @@ fn a_sweep_runs_it_for_a_worktree_that_went_without_us() {
     app.apply(&["sweep", "-v"]).exit(0).err_has("nothing to do");
     std::fs::remove_dir_all(&wt.path).unwrap();
     // As long as git knows it, it may have been moved.
-    app.apply(&["sweep"]).exit(1).out_has("git worktree prune");
+    let prune = format!("`git -C {}/.git worktree prune` if it is gone", app.path.display());
+    app.apply(&["sweep"]).exit(1).out_has(&prune);
     app.git(&["worktree", "prune"]);
     w.at(w.home("")).write("broken", "");
     app.apply(&["sweep"]).exit(4).any_out().err_has("docker compose down -v");
@@ -96,6 +97,19 @@ fn a_sweep_runs_it_for_a_worktree_that_went_without_us() {
     let at = lines.iter().rposition(|line| line.contains("down")).unwrap();
     assert_eq!(lines[at..], ["wt wt: compose down -v"]);
     assert_eq!(docker(&w).iter().filter(|line| line.contains("down")).count(), 2);
+}
+
+#[test]
+fn a_worktree_of_a_worker_is_pruned_in_the_workers_repository() {
+    let w = World::new();
+    let app = composed(&w, "");
+    app.commit("a", "a");
+    let wt = put(&w.workers_clone(&app, "clone"), "wt");
+    std::fs::remove_dir_all(&wt.path).unwrap();
+    let left = app.apply(&["sweep"]).exit(1).stdout.to_string();
+    let prune = left.split('`').find(|part| part.ends_with(" prune")).unwrap();
+    app.sh(prune).exit(0);
+    app.apply(&["sweep"]).exit(0).any_err().out_has("ran ");
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn promote(ui: &Ui, worktree: &OpenWorktree, dirs: &LayerFlags, changes: &[&Chan
     let word = if plan.before.is_some() { "edited" } else { "created" };
     ui.note(format!("{} was {word} and is not committed", layers.repo().path.display()));
     if !is_approved {
-        ui.note("the sweatfile is not approved; run `sweatfile-apply approve`");
+        ui.note(format!("the sweatfile is not approved; run `{} approve`", dirs.call(env, None)));
     }
     Ok(())
 }
