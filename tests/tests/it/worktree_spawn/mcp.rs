@@ -182,8 +182,14 @@ fn a_client_that_disconnects_while_it_waits_takes_no_event() {
     child.spawn(&["notify", "info", "again"]).succeeds();
     assert_eq!(text(&app.spawn(&["wait", "--timeout", "9s"]).exit(0).json(), "/message"), "again");
     // Bad input does not crash the server.
-    app.sh("worktree-spawn mcp --as root < /dev/null").exit(4).any_err();
-    app.sh("echo rubbish | worktree-spawn mcp --as root").exit(4).any_err();
+    app.sh("worktree-spawn mcp --as root < /dev/null").exit(0);
+    let why = "the client did not begin with the request `initialize`";
+    let early = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    for said in ["rubbish".to_owned(), early.to_string()] {
+        app.sh(&format!("echo '{said}' | worktree-spawn -q mcp --as root")).exit(2).err_has(why);
+        let told = app.sh(&format!("echo '{said}' | worktree-spawn --json mcp --as root")).exit(2).json();
+        assert_eq!((text(&told, "/error/kind"), text(&told, "/error/message")), ("malformed", why));
+    }
     app.sh("worktree-spawn mcp --as nobody < /dev/null").exit(1).any_err();
 }
 

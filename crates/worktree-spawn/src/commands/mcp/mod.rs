@@ -6,6 +6,7 @@ mod workers;
 
 use std::future::Future;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation, InitializeResult,
     JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
 };
-use rmcp::service::{RequestContext, RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::service::{RequestContext, RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ServerHandler, ServiceExt};
@@ -88,13 +89,15 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         latest: Arc::default(),
         order: Arc::default(),
     };
-    let (over, order) = (server.over.clone(), server.order.clone());
+    let (over, order, has_spoken) = (server.over.clone(), server.order.clone(), Arc::<AtomicBool>::default());
     let ended = runtime.block_on(async {
         let (stdin, stdout) = rmcp::transport::stdio();
-        let client = Client { stream: AsyncRwTransport::new(mended(stdin), stdout), over: over.clone() };
-        let running = server.serve_with_ct(client, over).await;
-        let running = running.map_err(|e| failed("serve MCP", e.to_string()))?;
-        running.waiting().await.map_err(|e| failed("serve MCP", e.to_string()))
+        let stream = AsyncRwTransport::new(mended(stdin, has_spoken.clone()), stdout);
+        let client = Client { stream, over: over.clone() };
+        match server.serve_with_ct(client, over).await {
+            Ok(running) => running.waiting().await.map(drop).map_err(|e| failed("serve MCP", e.to_string())),
+            Err(error) => not_begun(error, has_spoken.load(Ordering::Relaxed)),
+        }
     });
     // A call under way is finished, though nobody reads its answer.
     drop(runtime.block_on(order.lock()));
@@ -102,25 +105,35 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     runtime.shutdown_background();
     // A signal may have arrived during a spawn, which was undone first.
     proc::check_interrupt()?;
-    match ended {
-        Ok(_) => Ok(Exit::Done),
-        // The client disconnected before the handshake, or does not speak MCP.
-        Err(failure) => {
-            ui.problem(&failure);
-            Ok(Exit::Failed)
+    ended.map(|()| Exit::Done)
+}
+
+/// Why a session did not begin. A client may leave without a word.
+fn not_begun(error: ServerInitializeError, has_spoken: bool) -> Result<()> {
+    let why = match error {
+        ServerInitializeError::TransportError { .. } => {
+            return Err(Failure::failed("cannot serve MCP").because(io::Error::other(error.to_string())));
         }
-    }
+        ServerInitializeError::InitializeFailed(refused) => {
+            format!("the client's request `initialize` is refused: {}", refused.message)
+        }
+        _ if !has_spoken => return Ok(()),
+        _ => "the client did not begin with the request `initialize`".to_owned(),
+    };
+    Err(Failure::malformed(why)
+        .hint("let an MCP client start this command, as by `claude mcp add shopfloor -- worktree-spawn mcp --as ID`"))
 }
 
 /// How long a line may be that is mended; the transport takes no longer one.
 const LONGEST_LINE: u64 = 16 << 20;
 
-/// What the client sends, without halves of characters.
-fn mended(stdin: Stdin) -> DuplexStream {
+/// What the client sends, without halves of characters, and whether it has sent anything.
+fn mended(stdin: Stdin, has_spoken: Arc<AtomicBool>) -> DuplexStream {
     let (mut sink, source) = tokio::io::duplex(1 << 16);
     tokio::spawn(async move {
         let (mut stdin, mut line) = (BufReader::new(stdin), Vec::new());
         while (&mut stdin).take(LONGEST_LINE).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+            has_spoken.store(true, Ordering::Relaxed);
             mend_half_characters(&mut line);
             if sink.write_all(&line).await.is_err() {
                 return;
