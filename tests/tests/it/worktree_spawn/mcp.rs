@@ -50,6 +50,14 @@ fn one_session_uses_the_tools_that_need_no_worker() {
 
     assert!(client.refused("spawn_subtree", json!({ "task": "t", "branch_name": "b" })).contains("max_depth"));
     assert!(client.refused("spawn_subtree", json!({ "task": "t" })).contains("`branch_name` is missing"));
+    let asked = json!({ "task": "t", "branch_name": "b", "agent": "codex" });
+    assert!(client.refused("spawn_subtree", asked).contains("`agent` is no argument of spawn_subtree"));
+    for params in [json!({}), json!({ "name": "list_agents", "arguments": [1] })] {
+        assert_eq!(client.ask("tools/call", params)["error"]["code"], -32602);
+    }
+    // No worker is made, and a tool has no options to be advised of.
+    let none = client.refused("spawn_workers", json!({ "workers": [{ "name": "w", "prompt": "" }] }));
+    assert!(none.contains("the task is empty") && !none.contains("--"), "{none}");
     let workers = json!([{ "name": "w one", "prompt": "do it" }, { "name": "!!!", "prompt": "x" }, { "name": "g", "prompt": "p", "agent": "gemini" }]);
     let made = client.call("spawn_workers", json!({ "workers": workers }));
     assert_eq!(text(&made, "/workers/0/id"), "main.a/w-one");

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation, InitializeResult,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, Implementation, InitializeResult, JsonObject, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ServerCapabilities,
 };
 use rmcp::service::{RequestContext, RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -206,6 +207,9 @@ impl Server {
         if sandbox::is_inside(&env) && name != "notify_parent" {
             return Some(Err(sandbox::not_inside()));
         }
+        if let Err(failure) = refuse_unknown(name, args) {
+            return Some(Err(failure));
+        }
         Some(match name {
             "spawn_subtree" => self.spawn_subtree(&ui, &env, &place, args),
             "spawn_workers" => self.spawn_workers(&ui, &env, &place, args),
@@ -249,7 +253,8 @@ impl Server {
             Ok(worker::spawn(ui, env, place, &args)?.answer())
         };
         let spawn_or_tell = |worker: &Value| {
-            let not_made = |failure: Failure| json!({ "name": worker.get("name"), "error": failure.to_json() });
+            let error = |failure: Failure| without_options(failure).to_json();
+            let not_made = |failure: Failure| json!({ "name": worker.get("name"), "error": error(failure) });
             spawn(worker).unwrap_or_else(not_made)
         };
         Ok(json!({ "workers": workers.iter().map(spawn_or_tell).collect::<Vec<Value>>() }))
@@ -348,6 +353,29 @@ fn list_agents(ui: &Ui, env: &Env, place: &Place) -> ToolResult {
     Ok(json!({ "agents": all.iter().map(ListedAgent::answer).collect::<Vec<_>>() }))
 }
 
+/// Refuses an argument that a tool does not have: what the client meant by it would not be done.
+fn refuse_unknown(tool: &str, args: &JsonObject) -> Result<()> {
+    let tools: Vec<Value> = serde_json::from_str(TOOLS).unwrap_or_default();
+    let schema = tools.iter().find(|one| one["name"] == tool).and_then(|one| one.pointer("/inputSchema/properties"));
+    // For a tool without arguments some clients make one up.
+    let Some(known) = schema.and_then(Value::as_object).filter(|all| !all.is_empty()) else { return Ok(()) };
+    let Some(unknown) = args.keys().find(|name| !known.contains_key(name.as_str())) else { return Ok(()) };
+    let names: Vec<String> = known.keys().map(|name| format!("`{name}`")).collect();
+    Err(Failure::usage(format!("`{unknown}` is no argument of {tool}")).hint(format!("it has {}", names.join(", "))))
+}
+
+/// A failure without the hints that name an option of a command: a tool has none.
+fn without_options(mut failure: Failure) -> Failure {
+    failure.hints.retain(|hint| !hint.contains("`--"));
+    failure
+}
+
+/// Whether workers were to be made and none was.
+fn is_none_made(answer: &Value) -> bool {
+    let workers = answer.get("workers").and_then(Value::as_array);
+    workers.is_some_and(|all| all.iter().all(|worker| worker.get("id").is_none()))
+}
+
 /// The events that a client waits for, and for how many seconds.
 fn parse_wait(args: &JsonObject) -> Result<(EventFilter, u64)> {
     let kinds = optional(args, "types", "a list of strings")?.unwrap_or_default();
@@ -399,6 +427,19 @@ impl ServerHandler for Server {
         std::future::ready(tools.map(ListToolsResult::with_all_items))
     }
 
+    /// Also for a call of a tool whose parameters are not sound: the library does not know it as one.
+    fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = std::result::Result<CustomResult, ErrorData>> + Send + '_ {
+        let why = "`params` must have the `name` of a tool, and `arguments`, if there are any, as an object";
+        std::future::ready(Err(match request.method == "tools/call" {
+            true => ErrorData::invalid_params(why, None),
+            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None),
+        }))
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -422,8 +463,10 @@ impl ServerHandler for Server {
         let answer: Option<ToolResult> = called.map_err(|e| ErrorData::internal_error(e.to_string(), None))?;
         let result = match answer {
             None => return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None)),
+            Some(Ok(value)) if is_none_made(&value) => CallToolResult::structured_error(value),
             Some(Ok(value)) => CallToolResult::structured(value),
             Some(Err(failure)) => {
+                let failure = without_options(failure);
                 let lines =
                     std::iter::once(failure.to_string()).chain(failure.hints.iter().map(|h| format!("hint: {h}")));
                 CallToolResult::error(vec![ContentBlock::text(lines.collect::<Vec<_>>().join("\n"))])
