@@ -146,8 +146,7 @@ impl Git {
         let cmd = cmd.var("GIT_GRAFT_FILE", "/dev/null").args(["-c", "advice.graftFileDeprecated=false"]);
         let cmd = self.quarantine.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, value));
         // A bare repository that we were led to is none that lies in somebody's way: `explicit` is for those.
-        let is_known = dir != self.env.cwd;
-        let cmd = if is_known { cmd.args(["-c", "safe.bareRepository=all"]) } else { cmd };
+        let cmd = cmd.args(["-c", "safe.bareRepository=all"].into_iter().filter(|_| dir != self.env.cwd));
         // The variables of a clone in which agents work.
         let is_agents = self.pinned.as_ref().is_some_and(|pinned| !pinned.vars.is_empty());
         let cmd = if is_agents { cmd.without_vars(&SETTING_VARS) } else { cmd };
@@ -156,7 +155,7 @@ impl Git {
 
     /// Like `cmd`, but runs no hooks and does not touch submodules.
     pub fn cmd_alone(&self, dir: &Path) -> Cmd {
-        self.cmd(dir).args(no_hooks().flat_map(|setting| ["-c".to_owned(), setting]))
+        self.fetching(dir).var("GIT_NO_LAZY_FETCH", "1").args(NO_FETCH)
     }
 
     fn inherited(&self, dir: &Path) -> Cmd {
@@ -319,10 +318,9 @@ impl Git {
     /// The checked-out branch, even if it is unborn; `None` if HEAD is detached.
     pub fn branch(&self, repo: &Repo) -> Result<Option<String>> {
         let (None, Some(worktree)) = (&repo.branch, &repo.worktree) else { return Ok(repo.branch.clone()) };
-        let output = self.cmd(worktree).args(["symbolic-ref", "--quiet", "HEAD"]).capture()?;
+        let name = self.cmd(worktree).args(["symbolic-ref", "--quiet", "HEAD"]).capture()?.text();
         // HEAD may be at a ref that is no branch, as jj's `refs/jj/root`.
-        let name = String::from_utf8_lossy(&output.stdout);
-        Ok(name.trim_end().strip_prefix("refs/heads/").map(str::to_owned))
+        Ok(name.strip_prefix("refs/heads/").map(str::to_owned))
     }
 
     /// The paths among these (relative to `worktree`) that git ignores and does not track. Starts one process. No path

@@ -471,38 +471,3 @@ fn a_parent_that_is_no_worker_is_not_disturbed_while_it_works() {
     app.sh(&format!("pkill -fx '{claude}'")).exit(0);
     running.wait().unwrap();
 }
-
-/// Each program takes servers in another way, and claude from `.mcp.json` only where that is not the project's.
-#[test]
-fn every_program_in_a_subtree_is_told_of_our_server() {
-    let w = World::new();
-    which("tmux");
-    let app = w.app();
-    app.commit(".mcp.json", "{}\n");
-    let log = w.home("words");
-    let words = "printf '%s|' \"$@\" \"$OPENCODE_CONFIG_CONTENT\"; echo";
-    w.program("told", &format!("{{ {words}; }} >> '{}'; printf '> '; exec sleep 600", log.display()));
-    let table = |hooks: &str| {
-        format!(
-            "[worker-ctl.agents.my-{hooks}]\ncommand = [\"told\", \"{{hooks}}\"]\nhooks = \"{hooks}\"\n\
-             ready = {{ pattern = \"^>\" }}\n"
-        )
-    };
-    write(&w.home(".config/shopfloor/config.toml"), &["claude", "codex", "opencode"].map(table).concat());
-    let told = |program: &str| {
-        let path = app.spawn(&["subtree", program]).exit(0).any_err().stdout.trim_end().to_owned();
-        let add = ["add", "--worktree", &path, "--agent", &format!("my-{program}")];
-        app.run("worker-ctl", &add).exit(0).any_out().any_err();
-        app.run("worker-ctl", &["up", program]).exit(0).any_out().any_err();
-        std::fs::read_to_string(&log).unwrap().lines().last().unwrap().to_owned()
-    };
-    let (claude, codex, opencode) = (told("claude"), told("codex"), told("opencode"));
-    app.run("worker-ctl", &["down", "--force"]).exit(0).any_out().any_err();
-    let server = r#"{"mcpServers":{"shopfloor":{"command":"worktree-spawn","args":["mcp","--as","main.claude"]}}}"#;
-    assert!(claude.starts_with(&format!("--mcp-config|{server}|--settings|")), "{claude}");
-    for setting in ["command=worktree-spawn", r#"args=["mcp","--as","main.codex"]"#] {
-        assert!(codex.contains(&format!("|-c|mcp_servers.shopfloor.{setting}|")), "{codex}");
-    }
-    let server = r#""mcp":{"shopfloor":{"type":"local","command":["worktree-spawn","mcp","--as","main.opencode"]}}"#;
-    assert!(opencode.contains(server), "{opencode}");
-}
