@@ -123,6 +123,7 @@ fn a_parent_lands_its_children_and_they_talk() {
     );
     // A message is one of a person's, and says who speaks.
     floor.ctl(&["start", "y", "--task", "more"]).succeeds();
+    assert!(parent.refused("send_agent", json!({ "to": "y", "text": " \n" })).contains("the text is empty"));
     parent.call("send_agent", json!({ "to": "main.x.y", "text": "hurry" }));
     wait_for(|| floor.prompts().iter().any(|prompt| prompt == "[from main.x] hurry"));
     let mut child = Client::connect(&y, ".mcp.json");
@@ -138,7 +139,8 @@ fn a_parent_lands_its_children_and_they_talk() {
     // What lands further, a person has seen.
     app.write(".mcp.json", &x.read(".mcp.json").replace("main.x", "root"));
     let mut root = Client::connect(app, ".mcp.json");
-    assert!(root.refused("land_child", json!({ "name": "x" })).contains("root is no worker"));
+    let why = root.refused("land_child", json!({ "name": "x" }));
+    assert!(why.contains("root is no worker") && why.contains("nobody's worker") && !why.contains("add"), "{why}");
     assert!(
         root.refused("send_agent", json!({ "to": "y", "text": "hi" })).contains("neither your parent nor your child")
     );

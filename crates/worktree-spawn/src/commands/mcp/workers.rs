@@ -31,6 +31,9 @@ pub fn land_child(env: &Env, place: &Place, caller: &KnownAgent, name: &str) -> 
 
 /// Sends a text to the terminal of the caller's parent or child.
 pub fn send_agent(env: &Env, place: &Place, caller: &KnownAgent, (to, text): (&str, &str)) -> Result<Value> {
+    if text.chars().all(|c| c.is_whitespace() || c.is_control()) {
+        return Err(Failure::usage("the text is empty").hint("give a text with at least one visible character"));
+    }
     let to = relative(place, caller, to, &[Relation::Child, Relation::Parent])?;
     let worker = worker(env, &to, caller)?;
     let (name, text) = (worker["name"].as_str().unwrap_or_default(), format!("[from {}] {text}", caller.agent.id));
@@ -42,9 +45,12 @@ fn worker(env: &Env, agent: &KnownAgent, caller: &KnownAgent) -> Result<Value> {
     let status = worker_ctl(env, agent, caller, &["status"], String::new())?;
     let is_its = |worker: &&Value| worker["worktree"] == *agent.worktree.path.to_string_lossy();
     status["workers"].as_array().into_iter().flatten().find(is_its).cloned().ok_or_else(|| {
-        failure::NOT_FOUND
-            .failure(format!("{} is no worker of worker-ctl", agent.agent.id))
-            .hint("report with notify_parent; a person makes a worker of it with `worker-ctl add --worktree`")
+        failure::NOT_FOUND.failure(format!("{} is no worker of worker-ctl", agent.agent.id)).hint(
+            match agent.worktree.is_main {
+                true => "the main checkout is nobody's worker: report with notify_parent, or tell the person",
+                false => "report with notify_parent; a person makes a worker of it with `worker-ctl add --worktree`",
+            },
+        )
     })
 }
 
