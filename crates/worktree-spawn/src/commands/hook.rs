@@ -159,9 +159,12 @@ fn remove_named(ui: &Ui, env: &Env) -> Result<()> {
         || known.agent.parent.is_none()
         || known.worktree.path.canonicalize().ok() != path.canonicalize().ok()
     {
-        return Err(failure::UNMANAGED
-            .failure(format!("{} was not spawned by worktree-spawn", path.display()))
-            .hint("remove it with `git worktree remove`"));
+        let failure = failure::UNMANAGED.failure(format!("{} was not spawned by worktree-spawn", path.display()));
+        // git removes no main checkout.
+        return Err(match known.worktree.is_main {
+            true => failure,
+            false => failure.hint("remove it with `git worktree remove`"),
+        });
     }
     // Seen from the main checkout, because this directory is removed.
     let place = Place { here: repository::main_worktree(&found)?, ..found };

@@ -109,5 +109,9 @@ fn claude_worktree_hooks_make_and_remove_subtrees() {
     std::fs::remove_file(child.path.join("work")).unwrap();
     assert_eq!(remove(path.trim_end()).exit(0).stdout, "");
     assert!(!child.path.exists());
-    remove(cwd).exit(0).err_has("was not spawned by worktree-spawn");
+    let main = remove(cwd).exit(0);
+    main.err_has("was not spawned by worktree-spawn");
+    assert!(!main.stderr.contains("hint"), "{main}");
+    let other = app.worktree("other");
+    remove(other.path.to_str().unwrap()).exit(0).err_has("remove it with `git worktree remove`");
 }
