@@ -65,6 +65,15 @@ impl HookProgram {
         }
     }
 
+    /// Its name as people read it.
+    pub fn title(self) -> &'static str {
+        match self {
+            HookProgram::Claude => "Claude Code",
+            HookProgram::Codex => "Codex",
+            HookProgram::Gemini => "Gemini CLI",
+        }
+    }
+
     /// Its files in a repository.
     pub fn files(self) -> Option<ProjectFiles> {
         agents::find(self.name())?.project

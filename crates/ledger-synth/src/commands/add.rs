@@ -80,8 +80,8 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let env = &env;
     match args.from_hook {
         // The session ends in any case, so problems are notices, as in every hook that an agent calls.
-        Some(_) => {
-            if let Err(failure) = end_session(ui, env, ledger_args, args) {
+        Some(program) => {
+            if let Err(failure) = end_session(ui, env, ledger_args, args, program) {
                 ui.problem(&failure);
             }
             Ok(Exit::Done)
@@ -90,13 +90,13 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     }
 }
 
-fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+fn end_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args, program: HookProgram) -> Result<Exit> {
     // The drafts of the session are written even if the hook's input is wrong.
     let HookedSession { session, dir, reason } = agent_hooks::session(&ui.input()?).unwrap_or_else(|e| {
         ui.problem(
-            &Failure::malformed("stdin is not the JSON of a Claude Code hook")
+            &Failure::malformed(format!("stdin is not the JSON of a {} hook", program.title()))
                 .because(e)
-                .hint("pipe the hook's input to `ledger-synth add --from-hook claude`"),
+                .hint(format!("pipe the hook's input to `ledger-synth add --from-hook {}`", program.name())),
         );
         HookedSession::default()
     });

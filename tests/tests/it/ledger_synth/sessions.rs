@@ -68,6 +68,8 @@ fn a_claude_code_session_ends_in_an_event_if_it_left_a_draft() {
     assert_eq!(run_with_input(&app, &hook, &payload).exit(0).any_out().stderr.as_str(), "");
     assert_eq!(run_with_input(&app, &hook, r#"{"reason":"\ud83d"}"#).exit(0).any_out().stderr.as_str(), "");
     run_with_input(&app, &hook, "not json").exit(0).err_has("notice: stdin is not the JSON of a Claude Code hook");
+    let told = run_with_input(&app, &["add", "--from-hook", "codex"], "not json").exit(0).any_out();
+    told.err_has("the JSON of a Codex hook").err_has("`ledger-synth add --from-hook codex`");
     // Flags count whatever is on stdin, and the hook never fails.
     run_with_input(&app, &["add", "--from-hook", "claude", "--done", "all the same"], "").succeeds().out_has(EVENTS);
     app.write(".git/MERGE_HEAD", &app.git(&["rev-parse", "HEAD"]));
