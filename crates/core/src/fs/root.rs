@@ -340,6 +340,7 @@ impl Root {
 
 pub(super) fn blocked(path: &Path, at: &RelPath) -> Failure {
     Failure::failed(format!("cannot reach {}: {at} is a link or no directory", path.display()))
+        .hint(format!("put a directory in the place of {at}"))
 }
 
 fn look_at(dir: &OwnedFd, name: &OsStr) -> io::Result<Found> {

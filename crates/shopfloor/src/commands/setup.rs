@@ -78,7 +78,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         // Ctrl-C ends all of it.
         proc::check_interrupt()?;
         let is_done = is_done.unwrap_or_else(|failure| {
-            ui.warn(format!("{}: {failure}", step.name));
+            let hints: String = failure.hints.iter().map(|hint| format!("; {hint}")).collect();
+            ui.warn(format!("{}: {failure}{hints}", step.name));
             false
         });
         failed.extend((!is_done).then_some(step.name));

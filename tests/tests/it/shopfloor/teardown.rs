@@ -152,6 +152,13 @@ fn a_teardown_leaves_links_alone() {
         app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
         assert_eq!((told(&app), app.git(&["status", "--porcelain"])), (before, String::new()), "{name}");
     }
+    // With a program for which it would write there, the set-up says what to do instead.
+    w.program("claude", "exec sleep 600");
+    let app = w.repo("claude");
+    app.sh("ln -s ~/dot .claude").exit(0);
+    let out = app.shopfloor(&["setup", "--yes"]).exit(1).any_out();
+    out.err_has("not set up: ledger, skills").err_has("hint: put a directory in the place of .claude");
+    app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
     // One that is to be kept is not read.
     let (app, skill) = (w.repo("skills"), ".claude/skills/overlay-sync/SKILL.md");
     app.shopfloor(&["skills"]).succeeds();
