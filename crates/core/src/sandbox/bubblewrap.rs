@@ -18,6 +18,7 @@ use crate::env::Env;
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::git::Git;
+use crate::path::real;
 use crate::proc::{self, Cmd, Output, Status};
 
 /// Our directory inside.
@@ -275,10 +276,8 @@ impl Sandbox {
             words.extend(read_only(&resolver));
         }
         words.extend(["--bind".into(), self.home().into(), self.home_inside().into()]);
-        for path in own.iter().chain(&self.settings.read) {
-            self.require_harmless(path)?;
-            words.extend(read_only(path));
-        }
+        self.settings.read.iter().try_for_each(|path| self.require_harmless(path))?;
+        own.iter().chain(&self.settings.read).for_each(|path| words.extend(read_only(path)));
         words.extend(["--bind".into(), worktree.into(), worktree.into()]);
         words.extend(read_only(&dot_git));
         self.hooks_inside()?.iter().for_each(|hooks| words.extend(read_only(hooks)));
@@ -388,22 +387,23 @@ impl Sandbox {
         files
     }
 
-    /// Exit 2 if what is to be read leads to what is to be closed.
+    /// Exit 2 if what is to be read leads to what is to be closed. Of a root nothing is read: who reaches the socket there
+    /// commands tmux outside.
     fn require_harmless(&self, path: &Path) -> Result<()> {
-        let closed = [Some(self.worktree.as_path()), Some(&self.common_dir), Some(&self.dir), self.env.home()];
-        let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        let holds = |closed: &Path| closed.canonicalize().unwrap_or_else(|_| closed.into()).starts_with(&real);
-        match closed.into_iter().flatten().find(|closed| holds(closed)) {
-            Some(closed) => Err(NO_SANDBOX
-                .failure(format!(
-                    "`read` of [runners.sandbox] names {}, which holds {}",
-                    path.display(),
-                    closed.display()
-                ))
-                .hint("name only the directories of the programs that the agent needs")),
-            None if !path.is_absolute() || !path.exists() => Err(NO_SANDBOX
-                .failure(format!("`read` of [runners.sandbox] names {}, which is not there", path.display()))
-                .hint("write the whole path of a directory that exists")),
+        let (place, roots) = (real(path), crate::known_dirs::roots(&self.env)?);
+        let own = [Some(self.worktree.as_path()), Some(&self.common_dir), Some(&self.dir), self.env.home()];
+        let mut closed = own.into_iter().flatten().chain(roots.keys().map(PathBuf::as_path));
+        let held = closed.find(|closed| real(closed).starts_with(&place)).map(|closed| ("holds", closed));
+        let root = roots.keys().find(|root| place.starts_with(root)).map(|root| ("lies in", root.as_path()));
+        let named = format!("`read` of [runners.sandbox] names {}", path.display());
+        match held.or(root) {
+            Some((how, closed)) => {
+                let failure = NO_SANDBOX.failure(format!("{named}, which {how} {}", closed.display()));
+                Err(failure.hint("name only the directories of the programs that the agent needs"))
+            }
+            None if !path.is_absolute() || !path.exists() => {
+                Err(NO_SANDBOX.failure(format!("{named}, which is not there")).hint("write a whole path that exists"))
+            }
             None => Ok(()),
         }
     }

@@ -395,6 +395,12 @@ fn what_a_sandbox_cannot_take_over_is_refused() {
     let set = |line: &str| write(&config.join("config.toml"), &format!("[worker-ctl.runners.sandbox]\n{line}\n"));
     set(&format!("read = [{:?}]", w.home("")));
     inside(&app, "true").exit(2).err_has("which holds");
+    // Who reaches the socket of a root of worker-ctl commands tmux outside.
+    let root = w.workers_clone(&app, "workers");
+    for (path, how) in [(w.home("workers"), "which holds"), (root.path.join(".git"), "which lies in")] {
+        set(&format!("read = [{path:?}]"));
+        inside(&app, "true").exit(2).err_has(how);
+    }
     set("tmp = \"much\"");
     inside(&app, "true").exit(2).err_has("is no size");
     set("network = false\nenv = [\"MINE\"]");
