@@ -34,7 +34,7 @@ pub use self::main_checkout::bare_by_mistake;
 pub use self::own_index::{FreshIndex, IndexEntries, OwnIndex, filled_links};
 pub use self::ownership::{refuse_led_elsewhere, require_lasting_objects};
 pub use self::proven_worktree::WorktreeDir;
-pub use self::sanitized_common_dir::{LFS, Setting, trust_excludes, written};
+pub use self::sanitized_common_dir::{LFS, Setting, as_alternate, trust_excludes, written};
 pub use self::worktrees::{ListedWorktree, OPERATION_HEADS, commits_to_pick, head_of, named_commits};
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.55 without

@@ -321,6 +321,11 @@ pub fn written(settings: &[Setting]) -> Vec<u8> {
     text
 }
 
+/// A directory of objects as `GIT_ALTERNATE_OBJECT_DIRECTORIES` names it, where a colon stands between two.
+pub fn as_alternate(objects: &Path) -> OsString {
+    OsString::from_vec(quoted(objects.as_os_str().as_bytes()))
+}
+
 fn quoted(text: &[u8]) -> Vec<u8> {
     let escaped = text.iter().flat_map(|byte| match byte {
         b'\n' => b"\\n".to_vec(),

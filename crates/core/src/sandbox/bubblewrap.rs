@@ -228,7 +228,7 @@ impl Sandbox {
         all.extend(vars);
         let dirs = own.iter().chain(&self.settings.read).map(PathBuf::as_path);
         let path = std::iter::once(Path::new("/run/shopfloor/bin"))
-            .chain(dirs.filter(|dir| dir.is_dir()))
+            .chain(dirs.filter(|dir| dir.is_dir() && !dir.as_os_str().as_bytes().contains(&b':')))
             .chain(["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"].map(Path::new));
         all.insert("PATH".into(), std::env::join_paths(path).unwrap_or_default());
         all.insert("HOME".into(), self.home_inside().into());

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{REFUSED, SandboxSettings, bytes};
 use crate::error::{Failure, Result};
 use crate::fs;
-use crate::git::{Git, nul_fields, run_git};
+use crate::git::{Git, as_alternate, nul_fields, run_git};
 use crate::proc::{Cmd, Status};
 use crate::text::printable;
 
@@ -74,7 +74,7 @@ impl Incoming<'_> {
                 .hint("if a start-up file of the shell there prints something, let it do that on a terminal only"));
         }
         fs::create_dir(&quarantine.join("pack"))?;
-        let objects = self.common_dir.join("objects");
+        let objects = as_alternate(&self.common_dir.join("objects"));
         let there = |cmd: Cmd| {
             let cmd = cmd.var("GIT_OBJECT_DIRECTORY", quarantine).var("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects);
             cmd.within(limit).with_memory(MEMORY)

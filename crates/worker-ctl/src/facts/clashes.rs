@@ -2,12 +2,13 @@
 //! gives never changes, so it is kept in `clashes.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::LOOK_LIMIT;
+use shopfloor_core::git::{LOOK_LIMIT, as_alternate};
 
 use crate::context::Context;
 use crate::layout;
@@ -127,11 +128,11 @@ fn merge(ctx: &Context<'_>, base: &str, pairs: &[&Pair]) -> Result<BTreeMap<Stri
     let objects = ctx.root.path.join("locks").join(fs::unique_name());
     while !left.is_empty() {
         fs::create_private_dir(&objects)?;
-        let stores = [ctx.clone.common.clone(), common_dir(&ctx.source())].map(|common| common.join("objects"));
-        let stores: Vec<String> = stores.iter().map(|store| format!("\"{}\"", store.display())).collect();
+        let stores = [ctx.clone.common.clone(), common_dir(&ctx.source())];
+        let stores = stores.map(|common| as_alternate(&common.join("objects")));
         let cmd = ctx.clone.cmd(&ctx.clone.top)?.args(["merge-tree", "--write-tree", "--stdin", "-z", "--name-only"]);
         let cmd = cmd.arg("--no-messages").var("GIT_ATTR_SOURCE", base).var("GIT_OBJECT_DIRECTORY", &objects);
-        let cmd = cmd.var("GIT_ALTERNATE_OBJECT_DIRECTORIES", stores.join(":"));
+        let cmd = cmd.var("GIT_ALTERNATE_OBJECT_DIRECTORIES", stores.join(OsStr::new(":")));
         let input: String = left.iter().map(|pair| format!("{pair}\n")).collect();
         let merged = cmd.input(input.into_bytes()).within(LOOK_LIMIT).capture();
         fs::remove_tree(&objects)?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use shopfloor_core::diff::WHOLE_STAT;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::forge::{FORGE, Forge, Place, Request, fetch, network, require_final, shown_url};
-use shopfloor_core::git::{Git, LOOK_LIMIT, answer};
+use shopfloor_core::git::{Git, LOOK_LIMIT, answer, as_alternate};
 use shopfloor_core::proc::Cmd;
 use shopfloor_core::text::{printable, shell_word};
 
@@ -66,8 +66,8 @@ impl Own {
 
     /// git that asks. In a dry run, which brings nothing over, it also reads what the clone alone has.
     fn cmd(&self) -> Cmd {
-        let quoted = self.clone.iter().map(|objects| format!("\"{}\"", objects.display()));
-        quoted.fold(self.git.cmd(&self.source), |cmd, objects| cmd.var("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects))
+        let named = self.clone.as_deref().map(as_alternate).into_iter();
+        named.fold(self.git.cmd(&self.source), |cmd, objects| cmd.var("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects))
     }
 
     fn ask(&self, args: &[&str]) -> Result<String> {

@@ -427,7 +427,8 @@ fn a_killed_import_is_made_up_for() {
         return;
     }
     let prepare = |point: &str| {
-        let app = w.repo(point);
+        // git has lists of directories with colons between them.
+        let app = w.repo(&format!("{point}:"));
         app.commit("a.txt", "one\n");
         let feat = subtree(&app, &["feat"]);
         commits_and_dies(&app, &feat);
