@@ -21,7 +21,7 @@ pub struct AgentProgram {
     pub begins_with: &'static [(&'static str, &'static [&'static str])],
     /// The words after the program's name with which a person logs in; none if that is done in a session.
     pub login: &'static str,
-    /// The words that `{skip_permissions}` stands for if permissions are skipped.
+    /// The words that `{skip_permissions}` stands for if permissions are skipped; none if it asks nobody in any case.
     pub skip_permissions: &'static str,
     /// The words that it stands for if they are not.
     pub ask_permissions: &'static str,

@@ -1,6 +1,7 @@
 //! `new pr:12` and `new issue:34`: what stands on the forge becomes an agent's branch or task.
 
 use serde_json::json;
+use shopfloor_core::agents;
 use shopfloor_core::args::Common;
 use shopfloor_core::diff::WHOLE_STAT;
 use shopfloor_core::env::Env;
@@ -15,6 +16,7 @@ use crate::commands::new_args::Args;
 use crate::commands::worker_commands::here;
 use crate::commands::{is_main_name, show_would};
 use crate::facts::repository::Repository;
+use crate::facts::run_tool::agent_if_none_is_named;
 use crate::plan::names::named;
 
 /// Reads it from the forge, and fetches the branch of a request. Returns the arguments for what is to be made of it, and
@@ -35,11 +37,23 @@ pub fn prepare(
 }
 
 /// Exit 2 if what others wrote would get a program that asks nobody.
-fn refuse_open(args: &Args) -> Result<()> {
-    match args.yolo && !args.sandbox {
-        false => Ok(()),
-        true => Err(Failure::usage("what others wrote runs in a sandbox, or with a program that asks")
-            .hint("use `--sandbox`, or leave `--yolo` out")),
+fn refuse_open(env: &Env, args: &Args) -> Result<()> {
+    let rule = "what others wrote runs in a sandbox, or with a program that asks";
+    if args.sandbox {
+        return Ok(());
+    }
+    if args.yolo {
+        return Err(Failure::usage(rule).hint("use `--sandbox`, or leave `--yolo` out"));
+    }
+    // A command is a person's own choice.
+    if !args.cmd.is_empty() {
+        return Ok(());
+    }
+    let agent = args.agent.clone().map_or_else(|| agent_if_none_is_named(env), |agent| Ok(Some(agent)))?;
+    match agent.and_then(|agent| agents::find(&agent)).filter(|program| program.skip_permissions.is_empty()) {
+        None => Ok(()),
+        Some(program) => Err(Failure::usage(format!("{} asks nobody; {rule}", program.name))
+            .hint("use `--sandbox`, with a task, or another agent: `--agent NAME`")),
     }
 }
 
@@ -55,7 +69,7 @@ fn request(
     let Repository { git, repo, main } = repository;
     let found = open_request(forge, number)?;
     if found.is_cross {
-        refuse_open(args)?;
+        refuse_open(env, args)?;
     }
     let (branch, base) = (branch_of(repository, forge, &found)?, format!("refs/heads/{}", found.base));
     let own = git.common(&repo.common_dir)?;
@@ -185,8 +199,12 @@ const REQUEST_HEAD: &str = "shopfloorRequestHead";
 /// is trusted.
 fn refuse_programs(changed: &str, number: u64, kept: &str) -> Result<()> {
     const DIRS: [&str; 6] = [".claude", ".codex", ".gemini", ".opencode", ".cursor", ".agents"];
-    const FILES: [&str; 5] = [".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", ".claude.json"];
+    // aider and gemini take settings from `.env`.
+    const FILES: [&str; 6] =
+        [".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", ".claude.json", ".env"];
     let is_program = |path: &&str| {
+        // Some disks take `.Claude` for `.claude`.
+        let path = path.to_lowercase();
         let last = path.rsplit('/').next().unwrap_or_default();
         FILES.contains(&last) || path.split('/').any(|part| DIRS.contains(&part))
     };
@@ -261,7 +279,7 @@ fn issue(
     (args, task, number): (&Args, Option<String>, u64),
     forge: &Forge,
 ) -> Result<Option<(Args, Option<String>)>> {
-    refuse_open(args)?;
+    refuse_open(env, args)?;
     let (title, text) = forge.issue(number)?;
     let slug = slug(&format!("{number}-{title}")).unwrap_or_else(|| format!("issue-{number}"));
     let name = cut(&slug, 40).to_owned();

@@ -91,6 +91,16 @@ pub fn usual_agent(env: &Env) -> Result<Option<String>> {
     Ok(set_by_person(env, "agent")?.and_then(|setting| setting["value"].as_str().map(str::to_owned)))
 }
 
+/// The program of an agent for which nobody names one: that one, else the root's.
+pub fn agent_if_none_is_named(env: &Env) -> Result<Option<String>> {
+    if let Some(usual) = usual_agent(env)? {
+        return Ok(Some(usual));
+    }
+    let settings = ask(env, &["worker-ctl", "config"])?.records;
+    let own = settings.iter().find(|setting| setting["name"] == "agent");
+    Ok(own.and_then(|setting| setting["value"].as_str().map(str::to_owned)))
+}
+
 /// A setting of worktree-spawn, if a person has set it.
 pub fn set_by_person(env: &Env, name: &str) -> Result<Option<Value>> {
     let settings = ask(env, &["worktree-spawn", "config"])?.records;

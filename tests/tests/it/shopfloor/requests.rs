@@ -135,12 +135,17 @@ fn nothing_of_a_fork_runs_unasked() {
     app.sh("rm -r .git/refs/shopfloor").exit(0);
     // What a program runs when it trusts a folder, for which worker-ctl answers.
     fork.commit(".claude/settings.json", "{}\n");
+    fork.commit(".Codex/config.toml", "\n");
+    fork.commit("sub/.env", "AIDER_LINT_CMD=x\n");
     fork.git(&["push", "-q", "origin", "HEAD:tricks"]);
     forge.add(&w, 18, "fork", "tricks");
-    app.shopfloor(&["new", "pr:18", "Do it"]).exit(1).err_has(".claude/settings.json").err_has("--sandbox");
+    let held = app.shopfloor(&["new", "pr:18", "Do it"]).exit(1);
+    held.err_has(".claude/settings.json").err_has(".Codex/config.toml").err_has("sub/.env").err_has("--sandbox");
     assert_eq!(app.git(&["branch", "--list", "tricks"]), "");
     app.git(&["update-ref", "-d", "refs/shopfloor/pull/18"]);
     app.shopfloor(&["new", "pr:14", "--yolo"]).exit(2).err_has("--sandbox");
+    app.shopfloor(&["new", "pr:14", "Do it", "--agent", "aider"]).exit(2).err_has("aider asks nobody");
+    app.shopfloor(&["new", "issue:34", "--yes", "--agent", "aider"]).exit(2).err_has("aider asks nobody");
     assert_eq!(app.git(&["for-each-ref", "refs/shopfloor/pull"]), "");
     let at = w.at(app
         .shopfloor(&["new", "pr:14"])
