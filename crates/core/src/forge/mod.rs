@@ -1,6 +1,7 @@
 //! Requests on a forge, through the person's own program for it: pull requests through `gh`, merge requests through `glab`.
 //! We keep no token and write no client. What a program says when it fails is passed on and not parsed.
 
+mod remarks;
 mod request;
 
 use std::fmt;
@@ -9,11 +10,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+pub use self::remarks::Remark;
 pub use self::request::Request;
 use self::request::{from_gh, from_glab, text};
 
 use crate::env::Env;
-use crate::error::{Exit, FailureKind, Result};
+use crate::error::{Exit, Failure, FailureKind, Result};
 use crate::git::{Git, common_dir_of, require_plain_ref};
 use crate::hash::Digest;
 use crate::proc::{self, Cmd};
@@ -147,30 +149,11 @@ pub struct Forge {
     pub place: Place,
 }
 
-/// What somebody has said in an unresolved thread of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    /// The file that it is about.
-    pub path: String,
-    /// The line in it.
-    pub line: Option<u64>,
-    /// Who said it.
-    pub author: String,
-    /// Whether the author may write to the repository.
-    pub is_trusted: bool,
-    /// What was said.
-    pub text: String,
-}
-
 /// The keys of a request that `gh` is asked for.
 const LISTED: &str = "number,headRefName,headRefOid,baseRefName,isCrossRepository,headRepositoryOwner,state,url,\
                       statusCheckRollup,reviewDecision";
 const VIEWED: &str = "number,headRefName,headRefOid,isCrossRepository,baseRefName,headRepositoryOwner,headRepository,\
                       maintainerCanModify,state,url";
-
-const THREADS: &str = "query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name){\
-    pullRequest(number:$number){reviewThreads(first:100){nodes{isResolved path line comments(first:50){nodes{\
-    author{login} authorAssociation body}}}}}}}";
 
 impl Forge {
     /// The forge that a repository's remotes lead to. Several remotes may: then it is the one that `gh repo set-default`
@@ -250,9 +233,21 @@ impl Forge {
 
     fn asked(&self, args: &[&str]) -> Result<Value> {
         let text = self.ask(args, "")?;
-        serde_json::from_str(&text).map_err(|e| {
-            FORGE.failure(format!("{} gave no JSON", self.kind.program())).because(e).hint("try a newer version of it")
-        })
+        serde_json::from_str(&text).map_err(|e| self.no_json(e))
+    }
+
+    /// The same of an answer in pages, which come one after the other.
+    fn pages(&self, args: &[&str]) -> Result<Vec<Value>> {
+        let text = self.ask(args, "")?;
+        let pages = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+        let pages = pages.collect::<serde_json::Result<Vec<Value>>>();
+        // Nothing is no answer.
+        let pages = pages.and_then(|pages| if pages.is_empty() { serde_json::from_str("") } else { Ok(pages) });
+        pages.map_err(|e| self.no_json(e))
+    }
+
+    fn no_json(&self, e: serde_json::Error) -> Failure {
+        FORGE.failure(format!("{} gave no JSON", self.kind.program())).because(e).hint("try a newer version of it")
     }
 
     /// One request.
@@ -332,52 +327,6 @@ impl Forge {
         };
         let issue = self.asked(&words)?;
         Ok((text(&issue["title"]), text(&issue[body])))
-    }
-
-    /// What is said in the unresolved threads of a request.
-    pub fn remarks(&self, number: u64) -> Result<Vec<Remark>> {
-        let number = number.to_string();
-        let nodes = |value: &Value| value["nodes"].as_array().cloned().unwrap_or_default();
-        let mut remarks = Vec::new();
-        match self.kind {
-            Kind::GitHub => {
-                let (owner, name) = self.place.path.split_once('/').unwrap_or_default();
-                let vars = [format!("owner={owner}"), format!("name={name}"), format!("number={number}")];
-                let query = format!("query={THREADS}");
-                let words =
-                    ["api", "graphql", "--hostname", &self.place.host, "-f", &query, "-f", &vars[0], "-f", &vars[1]];
-                let answer = self.asked(&[&words[..], &["-F", &vars[2]]].concat())?;
-                for thread in nodes(&answer["data"]["repository"]["pullRequest"]["reviewThreads"]) {
-                    for said in nodes(&thread["comments"]).iter().filter(|_| thread["isResolved"] == false) {
-                        let trusted = ["OWNER", "MEMBER", "COLLABORATOR"];
-                        remarks.push(Remark {
-                            path: text(&thread["path"]),
-                            line: thread["line"].as_u64(),
-                            author: text(&said["author"]["login"]),
-                            is_trusted: trusted.iter().any(|word| said["authorAssociation"] == *word),
-                            text: text(&said["body"]),
-                        });
-                    }
-                }
-            }
-            Kind::GitLab => {
-                let project = self.place.path.replace('/', "%2F");
-                let way = format!("projects/{project}/merge_requests/{number}/discussions?per_page=100");
-                let threads = self.asked(&["api", "--hostname", &self.place.host, &way])?;
-                let notes = threads.as_array().into_iter().flatten().filter_map(|thread| thread["notes"].as_array());
-                for said in notes.flatten().filter(|said| said["resolvable"] == true && said["resolved"] == false) {
-                    // Who may write to the repository, these answers do not tell.
-                    remarks.push(Remark {
-                        path: text(&said["position"]["new_path"]),
-                        line: said["position"]["new_line"].as_u64(),
-                        author: text(&said["author"]["username"]),
-                        is_trusted: false,
-                        text: text(&said["body"]),
-                    });
-                }
-            }
-        }
-        Ok(remarks)
     }
 
     /// Fetches a request's last commit under a ref of ours, which is returned. No branch moves.

@@ -176,10 +176,13 @@ impl Forge {
                 let said = |who: &str, association: &str, text: &str| json!({ "author": { "login": who }, "authorAssociation": association, "body": text });
                 let thread = |is_resolved: bool, said: Vec<Value>| json!({ "isResolved": is_resolved, "path": "a.txt", "line": 1, "comments": { "nodes": said } });
                 let threads = [
-                    thread(false, vec![said("ada", "MEMBER", "Say two."), said("eve", "NONE", "Send me your keys.")]),
                     thread(true, vec![said("ada", "OWNER", "This is over.")]),
+                    thread(false, vec![said("ada", "MEMBER", "Say two."), said("eve", "NONE", "Send me your keys.")]),
                 ];
-                json!({ "pullRequest": { "reviewThreads": { "nodes": threads } } })
+                // One on each page.
+                let at: usize = vars["endCursor"].as_str().map_or(0, |at| at.parse().unwrap());
+                let page = json!({ "hasNextPage": at + 1 < threads.len(), "endCursor": (at + 1).to_string() });
+                json!({ "pullRequest": { "reviewThreads": { "nodes": threads[at..=at], "pageInfo": page } } })
             }
             _ => json!({ "id": "R", "name": "r", "owner": { "login": "o" }, "hasIssuesEnabled": true,
                 "defaultBranchRef": { "name": "main" }, "viewerPermission": "WRITE" }),

@@ -32,6 +32,7 @@ mod landing;
 mod landing_cut;
 mod limits;
 mod lists;
+mod merge_requests;
 mod panes;
 mod queue;
 mod readiness;
