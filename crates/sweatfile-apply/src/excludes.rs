@@ -51,7 +51,7 @@ pub fn with(text: &[u8], patterns: &[String]) -> Vec<u8> {
 /// The patterns in our block.
 pub fn own(text: &[u8]) -> Vec<String> {
     let body = block(text).map_or(&b""[..], |(_, body, _)| body);
-    lines(body).map(|line| String::from_utf8_lossy(line.trim_ascii_end()).into_owned()).collect()
+    lines(body).map(|line| String::from_utf8_lossy(bare(line)).into_owned()).collect()
 }
 
 /// Removes these patterns from our block, and the block itself once it is empty. Also returns the patterns that were
@@ -60,7 +60,7 @@ pub fn without(text: &[u8], patterns: &BTreeSet<String>) -> (Vec<u8>, Vec<String
     let Some((head, body, tail)) = block(text) else { return (text.to_vec(), Vec::new()) };
     let (mut kept, mut removed) = (Vec::new(), Vec::new());
     for line in lines(body) {
-        match patterns.iter().find(|pattern| pattern.as_bytes() == line.trim_ascii_end()) {
+        match patterns.iter().find(|pattern| pattern.as_bytes() == bare(line)) {
             Some(pattern) => removed.push(pattern.clone()),
             None => kept.extend(line),
         }
@@ -90,6 +90,12 @@ fn block(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
         at += line.len();
     }
     None
+}
+
+/// A line without its end. A blank before that is a part of the pattern.
+fn bare(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// The lines, with their ends.

@@ -73,7 +73,14 @@ pub fn plan(merged: &MergedLayers, facts: &Facts) -> Vec<FileStep> {
         let why = "copied as .worktreeinclude asks".to_owned();
         FileStep::new(path, ItemAction::Created, why, FileOperation::Place(None, make), Some(placed))
     });
-    let caches = facts.caches.iter().map(|(path, source)| {
+    // And another cache in it.
+    let is_brought = |path: &RelPath| {
+        facts.caches.iter().any(|(outer, source)| {
+            let below = path.as_path().strip_prefix(outer.as_path());
+            below.is_ok_and(|below| source.parts.dirs.iter().any(|dir| dir == below))
+        })
+    };
+    let caches = facts.caches.iter().filter(|(path, _)| !is_brought(path)).map(|(path, source)| {
         let place = FileOperation::Place(None, FileToPlace::Cache(source.clone()));
         let step = FileStep::new(path, ItemAction::Created, source.made_by.clone(), place, None);
         FileStep { drifts: false, ..step }

@@ -84,7 +84,8 @@ impl RemovePlan {
                 "another worktree relies on it"
             } else if pattern == FILE && self.left.iter().any(|left| left.is(FILE)) {
                 "the file stays"
-            } else if needed.contains(pattern) {
+            } else if needed.contains(pattern) || needed.contains(pattern.trim_end_matches(' ')) {
+                // git names a pattern without the blanks at its end.
                 "the files that stay would make the worktree dirty"
             } else {
                 self.excludes.insert(pattern.clone());

@@ -156,6 +156,23 @@ fn a_directory_that_worktreeinclude_names_is_copied_as_a_cache() {
 }
 
 #[test]
+fn a_cache_within_another_comes_with_it_or_alone() {
+    let w = World::new();
+    let inner = "[caches.\"target/debug\"]\n";
+    let app = caching(&w, &format!("[caches.target]\n{inner}"));
+    app.write("target/debug/x", "x");
+    app.write("target/y", "y");
+    let wt = app.worktree("wt");
+    let out = wt.apply(&[]).exit(0);
+    out.out_has("created target (");
+    assert!(!out.stdout.contains("target/debug") && wt.has("target/debug/x"), "{out}");
+    wt.apply(&["remove"]).exit(0).out_has("removed target\n");
+    app.approved(&format!("[caches.target]\nmax = \"1B\"\n{inner}"));
+    wt.apply(&[]).exit(0).err_has("target is not copied: it has ").out_has("created target/debug (");
+    assert!(wt.has("target/debug/x") && !wt.has("target/y"));
+}
+
+#[test]
 fn a_cleared_cache_is_not_copied_for_worktreeinclude_either() {
     let w = World::new();
     let app = caching(&w, "[caches.target]\nfrom = \"\"\n");

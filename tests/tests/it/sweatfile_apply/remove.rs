@@ -77,6 +77,20 @@ fn exclude_lines_that_remaining_files_need_stay() {
 }
 
 #[test]
+fn an_exclude_line_that_ends_in_a_blank_goes_too_once_nobody_needs_it() {
+    let w = World::new();
+    let app = w.app();
+    w.area("git_excludes = [\"sp \", \"b\\\\ \", \"d\\t\", \"/.a \"]\n[files.a]\ncontent = \"a\"\n");
+    app.apply(&[]).succeeds();
+    app.apply(&["sweep"]).exit(0);
+    app.write(".a", "edited");
+    let out = app.apply(&["remove"]).exit(0);
+    out.out_has("removed exclude sp \n").out_has("removed exclude b\\ \n").out_has("removed exclude d\\t\n");
+    out.out_has("left exclude /.a  (the files that stay would make the worktree dirty)");
+    assert_eq!(app.excludes(), ["/.a "]);
+}
+
+#[test]
 fn a_failed_removal_ends_in_4_and_keeps_the_exclude_line() {
     let w = World::new();
     let app = w.app();
