@@ -156,6 +156,18 @@ impl WorkerRoot {
     pub fn source(&self, env: &Env) -> PathBuf {
         self.path.join(expand_home(env, self.config.text("source")))
     }
+
+    /// The branch that work lands on: the one of the configuration, else the one that `init` would choose. What the clone
+    /// says of that does not count, because agents can write to it.
+    pub fn branch(&self, git: &Git, source: &Path, common_dir: &Path) -> Result<String> {
+        match self.config.given("branch") {
+            Some(branch) => Ok(branch.to_owned()),
+            None => {
+                require_source(&self.path, source)?;
+                default_branch(&git.common(common_dir)?, common_dir, None)
+            }
+        }
+    }
 }
 
 /// The source of a directory that is a root, or why it is none.
@@ -339,6 +351,15 @@ pub fn follow_source(root: &Path) -> String {
     )
 }
 
+/// Exit 4 when the source of a root is missing.
+pub fn require_source(root: &Path, source: &Path) -> Result<()> {
+    match source.is_dir() {
+        true => Ok(()),
+        false => Err(Failure::failed(format!("the source {} is missing", source.display()))
+            .hint(format!("bring it back; {}", follow_source(root)))),
+    }
+}
+
 /// The failure of a repository that has no root.
 fn unrecorded(here: &Path) -> Failure {
     failure::NOT_INITIALISED
@@ -351,4 +372,28 @@ fn unlisted(root: &Path) -> Failure {
     failure::UNLISTED_ROOT
         .failure(format!("{} is not on your list of roots, so it is not used", root.display()))
         .hint(format!("see what it would run, and list it: `worker-ctl root trust {}`", shell_word(root)))
+}
+
+/// The default branch: the named one, else the source's `origin/HEAD`, else `main` or `master` if exactly one of them
+/// exists. It does not depend on the branch that is checked out.
+pub fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<String> {
+    let ask = |args: &[&str]| -> Result<String> { Ok(git.cmd(source).args(args.iter().copied()).capture()?.text()) };
+    let listed = ask(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"])?;
+    let exists = |name: &str| listed.lines().any(|branch| branch == name);
+    if let Some(name) = named.filter(|name| !exists(name)) {
+        return Err(Failure::usage(format!("the source has no branch `{name}`"))
+            .hint("`git branch` in the source lists its branches"));
+    }
+    let head = ask(&["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"])?;
+    let head = head.trim().strip_prefix("refs/remotes/origin/").filter(|name| exists(name));
+    match (named.or(head), exists("main"), exists("master")) {
+        (Some(name), ..) => Ok(name.to_owned()),
+        (None, true, false) => Ok("main".into()),
+        (None, false, true) => Ok("master".into()),
+        _ if listed.is_empty() => {
+            Err(Failure::usage("the source has no commit yet").hint("make a commit in the source first"))
+        }
+        _ => Err(Failure::usage("cannot tell which branch accepted work lands on")
+            .hint("name the branch with `--branch NAME`, or in a root with `branch` in `[repo]` of config.toml")),
+    }
 }

@@ -17,7 +17,7 @@ use shopfloor_core::proc::{Cmd, Output};
 
 use crate::failure;
 use crate::layout::{self, RootLock};
-use crate::root::{WorkerRoot, follow_source};
+use crate::root::{WorkerRoot, require_source};
 use crate::worker::{Checkout, LandedTip, Worker};
 use crate::worker_notes::target_hint;
 
@@ -59,7 +59,8 @@ impl WorkRepo {
     /// The clone of a root, or in a root without a clone the person's own repository. `source` is that, and its
     /// configuration counts.
     pub fn new(git: &Git, root: &WorkerRoot, source: &Path, is_dry: bool) -> Result<WorkRepo> {
-        let (top, branch) = (&root.path, root.config.text("branch"));
+        let branch = root.branch(git, source, &common_dir(source))?;
+        let (top, branch) = (&root.path, branch.as_str());
         if !has_clone(top) {
             return WorkRepo::own(git, top, source, branch, is_dry);
         }
@@ -452,15 +453,6 @@ pub fn common_dir(source: &Path) -> PathBuf {
 
 /// The push URL of the clone: it leads nowhere, so that no agent can push.
 pub const PUSH_URL: &str = "/dev/null/worker-ctl-agents-do-not-push";
-
-/// Exit 4 when the source of a root is missing.
-pub fn require_source(root: &Path, source: &Path) -> Result<()> {
-    match source.is_dir() {
-        true => Ok(()),
-        false => Err(Failure::failed(format!("the source {} is missing", source.display()))
-            .hint(format!("bring it back; {}", follow_source(root)))),
-    }
-}
 
 /// The result of a merge that was computed without touching a checkout.
 #[derive(Clone, Debug, PartialEq, Eq)]

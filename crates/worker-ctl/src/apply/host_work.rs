@@ -19,8 +19,9 @@ use crate::apply::{land, publish};
 use crate::context::Context;
 use crate::failure;
 use crate::hosts::{self, Host, HostWork, LastSaid, SeenWork};
+use crate::root::require_source;
 use crate::ssh::Ssh;
-use crate::work_repo::{common_dir, require_source};
+use crate::work_repo::common_dir;
 use crate::worker::{Session, Task, TaskBeforeRebase, Worker};
 
 /// Where a host gets a commit that has landed, before its branch moves.

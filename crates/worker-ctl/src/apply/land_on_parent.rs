@@ -59,7 +59,7 @@ pub fn require_no_other(ctx: &Context<'_>, child: &str, is_forced: bool) -> Resu
 /// The agent program, no worker's, that is at work in the linked worktree of the branch on which work lands, and that has not
 /// asked for it itself. A program in no terminal is at work until it ends.
 pub fn other_at_work(ctx: &Context<'_>) -> Result<Option<String>> {
-    if !ctx.repo.is_own || ctx.repo.branch == ctx.root.config.text("branch") {
+    if !ctx.repo.is_own || ctx.repo.branch == ctx.clone.branch {
         return Ok(None);
     }
     let listed = ctx.repo.git.list_worktrees(&ctx.repo.common)?;
@@ -93,7 +93,7 @@ fn is_owner(ctx: &Context<'_>, branch: &str) -> Result<bool> {
     if let Some(worker) = on_branch(ctx, branch)? {
         return Ok(is_caller(ctx, &worker));
     }
-    if branch == ctx.root.config.text("branch") {
+    if branch == ctx.clone.branch {
         return Ok(false);
     }
     let listed = Git::find(ctx.env)?.list_worktrees(&common_dir(&ctx.source()))?;
@@ -126,7 +126,7 @@ pub fn rests(ctx: &Context<'_>, worker: &Worker) -> bool {
 /// worker, whose lock the caller holds, has it in its record.
 pub fn landed(ctx: &Context<'_>, child: &Worker, (old, new): (&str, &str)) -> Result<()> {
     let branch = &ctx.repo.branch;
-    if old == new || branch == ctx.root.config.text("branch") {
+    if old == new || *branch == ctx.clone.branch {
         tell(ctx, child, ("success", None), format!("landed on {branch}"), (&[], new));
         return Ok(());
     }
@@ -145,7 +145,7 @@ pub fn landed(ctx: &Context<'_>, child: &Worker, (old, new): (&str, &str)) -> Re
 /// Tells the parent that its own changes, or another git there, keep the work of a child from landing. What a parent that is
 /// a worker does is no reason to try again at once: exit 1.
 pub fn child_blocked(ctx: &Context<'_>, child: &Worker, mut failure: Failure) -> Failure {
-    let is_parents = ctx.repo.branch != ctx.root.config.text("branch");
+    let is_parents = ctx.repo.branch != ctx.clone.branch;
     if is_parents && [failure::NOT_PUBLISHED, failure::BUSY].iter().any(|kind| kind.is_kind_of(&failure)) {
         if on_branch(ctx, &ctx.repo.branch).is_ok_and(|parent| parent.is_some()) {
             failure.exit = Exit::No;
@@ -190,7 +190,7 @@ fn next_target<'w>(
     workers: &'w BTreeMap<String, Worker>,
     worker: &'w Worker,
 ) -> Result<Option<&'w str>> {
-    let usual = ctx.root.config.text("branch");
+    let usual = &*ctx.clone.branch;
     let Some(from) = worker.target().filter(|target| *target != usual) else { return Ok(None) };
     let repo = &ctx.of(worker)?.repo;
     let is_gone = |branch: &str| repo.commit(&repo.top, &format!("refs/heads/{branch}")).map(|sha| sha.is_none());

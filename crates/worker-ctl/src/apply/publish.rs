@@ -19,8 +19,9 @@ use crate::failure;
 use crate::hosts;
 use crate::layout;
 use crate::plan::accept::Accept;
+use crate::root::require_source;
 use crate::store;
-use crate::work_repo::{WorkRepo, common_dir, require_source};
+use crate::work_repo::{WorkRepo, common_dir};
 use crate::worker::Worker;
 
 /// The record of an accept that is under way. After a kill, the accept is finished if the source has `new`, else

@@ -174,7 +174,7 @@ fn follow_parent(ctx: &Context<'_>, worker: Worker) -> Result<Worker> {
 /// about which a person was asked.
 pub fn see_unreviewed(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Option<String>> {
     let is_seen = worker.task != Task::NeedsReview || worker.work.reviewed_patch.is_some();
-    let (name, target) = (&worker.name, worker.target().unwrap_or(ctx.root.config.text("branch")));
+    let (name, target) = (&worker.name, worker.target().unwrap_or(&ctx.clone.branch));
     // Also on a terminal: agents work in one.
     if !is_seen && !args.force && !ctx.is_dry {
         refuse_agent(ctx, name, target)?;

@@ -421,6 +421,12 @@ fn check_settings<'a>(ctx: &'a Context<'_>, state: &State) -> Result<Findings<'a
         let detail = format!("the source {} is missing", source.display());
         findings.push(Finding::bad("git", detail, follow_source(&ctx.root.path), None));
     }
+    let at = if ctx.clone.is_own { &ctx.clone.top } else { &source };
+    let branch = &ctx.clone.branch;
+    if source.exists() && ctx.clone.commit(at, &format!("refs/heads/{branch}"))?.is_none() {
+        let fix = "set `branch` in `[repo]` of config.toml to the branch that work goes to";
+        findings.push(Finding::bad("git", format!("the source has no branch {branch}"), fix, None));
+    }
     let has_adopted = state.workers.values().any(|worker| worker.adopted.is_some());
     if source.exists()
         && has_adopted

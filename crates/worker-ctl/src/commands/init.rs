@@ -22,7 +22,7 @@ use crate::commands;
 use crate::context::{Context, Flags};
 use crate::failure;
 use crate::layout::{self, RootLock};
-use crate::root::{DEFAULT, list_root, prove, read_finished, read_record, record_file, write_owner};
+use crate::root::{DEFAULT, default_branch, list_root, prove, read_finished, read_record, record_file, write_owner};
 use crate::store::{self, State};
 use crate::work_repo::{PUSH_URL, has_clone};
 
@@ -323,30 +323,6 @@ pub fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     match is_of_source || is_new {
         true => Ok(()),
         false => refuse(format!("{} is another repository", root.display()), other),
-    }
-}
-
-/// The default branch: the named one, else the source's `origin/HEAD`, else `main` or `master` if exactly one of them
-/// exists. It does not depend on the branch that is checked out.
-fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<String> {
-    let ask = |args: &[&str]| -> Result<String> { Ok(git.cmd(source).args(args.iter().copied()).capture()?.text()) };
-    let listed = ask(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"])?;
-    let exists = |name: &str| listed.lines().any(|branch| branch == name);
-    if let Some(name) = named.filter(|name| !exists(name)) {
-        return Err(Failure::usage(format!("the source has no branch `{name}`"))
-            .hint("`git branch` in the source lists its branches"));
-    }
-    let head = ask(&["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"])?;
-    let head = head.trim().strip_prefix("refs/remotes/origin/").filter(|name| exists(name));
-    match (named.or(head), exists("main"), exists("master")) {
-        (Some(name), ..) => Ok(name.to_owned()),
-        (None, true, false) => Ok("main".into()),
-        (None, false, true) => Ok("master".into()),
-        _ if listed.is_empty() => {
-            Err(Failure::usage("the source has no commit yet").hint("make a commit in the source first"))
-        }
-        _ => Err(Failure::usage("cannot tell which branch accepted work lands on")
-            .hint("name the branch with `--branch NAME`")),
     }
 }
 

@@ -15,9 +15,9 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::commands::{self, about_root};
 use crate::failure;
 use crate::layout;
-use crate::root::{common_of, follow_source, list_root, read_record, require_root, write_owner};
+use crate::root::{common_of, follow_source, list_root, read_record, require_root, require_source, write_owner};
 use crate::settings::RootConfig;
-use crate::work_repo::{has_clone, require_source};
+use crate::work_repo::has_clone;
 
 #[derive(Debug, Subcommand)]
 pub enum RootCommand {

@@ -166,7 +166,7 @@ impl Adoptable {
     /// unless that is another branch and exists here, or if only its name tells of a parent that is no worker.
     pub fn target(&self, ctx: &Context<'_>, named: Option<&str>) -> Result<String> {
         let record = self.record.clone().unwrap_or_default();
-        let usual = ctx.root.config.text("branch");
+        let usual = &*ctx.clone.branch;
         let is_workers = |branch: &str| -> Result<bool> {
             Ok(ctx.state()?.workers.values().any(|worker| worker.adopted.is_some() && worker.branch == branch))
         };

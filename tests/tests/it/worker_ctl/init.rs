@@ -36,6 +36,28 @@ fn init_only_reads_the_source() {
     assert_eq!(app.git(&["branch", "--list", "x"]), "");
 }
 
+/// The branch is then chosen as `init` does it.
+#[test]
+fn a_root_whose_configuration_names_no_branch_works_on_the_sources_own() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.git(&["switch", "-q", "-c", "feature"]);
+    app.commit("other.md", "other\n");
+    app.run("worker-ctl", &["init"]).succeeds();
+    let root = w.at(w.home("workers"));
+    let config = root.read("config.toml");
+    for (name, line) in [("adam", ""), ("eve", "branch = \"\"")] {
+        root.write("config.toml", &config.replace("branch = \"main\"", line));
+        root.run("worker-ctl", &["add", name]).exit(0).any_out();
+        assert!(!w.at(w.home(&format!("workers/.worktrees/{name}"))).has("other.md"), "{line}");
+    }
+    app.git(&["branch", "master"]);
+    root.run("worker-ctl", &["status"]).exit(2).err_has("`branch` in `[repo]` of config.toml");
+    root.write("config.toml", &config.replace("\"main\"", "\"nosuch\""));
+    root.run("worker-ctl", &["doctor"]).exit(1).any_err().out_has("the source has no branch nosuch");
+}
+
 #[test]
 fn init_reads_variables_and_flags_win() {
     let w = World::new();
