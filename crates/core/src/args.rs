@@ -310,6 +310,7 @@ pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -
                 return ExitCode::from(report(&early, failure).code());
             }
             let ui = Ui::new(tool, &env, options(&env, &common));
+            env.is_dry = common.dry_run;
             let there = common.dirs.iter().try_fold(env, |env, dir| env.at(Path::new(dir)));
             let done = there.and_then(|env| run(&ui, &env, cli)).unwrap_or_else(|failure| report(&ui, failure));
             match ui.unwritten() {

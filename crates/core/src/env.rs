@@ -81,6 +81,8 @@ pub struct Env {
     pub stdout_is_terminal: bool,
     /// Whether stderr is a terminal.
     pub stderr_is_terminal: bool,
+    /// Whether nothing is changed, as `--dry-run` asks.
+    pub is_dry: bool,
     /// Whether the front door runs this tool in its own place, so that what it says names the front door's verbs.
     pub is_behind_front: bool,
     /// The main checkout, told by a command that runs there and asks about other worktrees: git may not record it.
@@ -131,6 +133,7 @@ impl Env {
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
+            is_dry: false,
             is_behind_front,
             main_checkout: None,
             now: now.unwrap_or_else(Timestamp::now),

@@ -125,12 +125,12 @@ fn entry_name(worktree: &Worktree) -> String {
 }
 
 /// The agent of the current worktree. The first use of a worktree that was not spawned writes a record, so that its
-/// agent keeps its id whatever is checked out there later.
+/// agent keeps its id whatever is checked out there later. In a dry run the id holds for this command only.
 pub fn here(place: &Place) -> Result<KnownAgent> {
     let worktree = place.require_here()?;
     let own = own(place, worktree, &recorded_ids(place))?;
     let record = layout::identity_file(&worktree.git_dir);
-    if !worktree.is_main && !record.exists() {
+    if !worktree.is_main && !place.env.is_dry && !record.exists() {
         // If the record cannot be written, the id holds for this command only.
         let _ = own.agent.save(&place.env, &record);
     }

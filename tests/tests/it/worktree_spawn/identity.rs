@@ -83,6 +83,13 @@ fn worktrees_made_by_hand_are_roots() {
     let hand = w.at(app.path.join(".shopfloor/worktrees/by-hand"));
     let row = app.spawn(&["list", "--json"]).exit(0).json_lines().remove(1);
     assert_eq!((text(&row, "/kind"), text(&row, "/id"), row["managed"].as_bool()), ("root", "topic", Some(false)));
+    // A dry run decides nothing for later.
+    for args in [&["whoami"][..], &["subtree", "x"], &["worker", "x"], &["events"]] {
+        hand.spawn(&[args, &["-n"]].concat()).exit(0).any_out().any_err();
+    }
+    hand.spawn(&["notify", "info", "hello", "-n"]).exit(1).any_err();
+    assert!(!app.has(".git/worktrees/by-hand/shopfloor/worktree-spawn/identity.json"));
+    assert!(!w.home(".local/state/shopfloor/own-files").exists());
     let who = hand.spawn(&["whoami", "--json"]).exit(0).json();
     assert_eq!((text(&who, "/id"), text(&who, "/session"), who["level"].as_u64()), ("topic", "topic", Some(1)));
     hand.git(&["switch", "-q", "-c", "elsewhere"]);
