@@ -40,7 +40,13 @@ pub struct Options {
 
 /// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
 /// it does not know on to worker-ctl.
-const FRONT_WORDS: [(&str, &str); 22] = [
+const FRONT_WORDS: [(&str, &str); 24] = [
+    // At the front door a root is made with the first agent.
+    ("no root of worker-ctl is recorded in the repository", "there is no agent yet in the repository"),
+    (
+        "create a root with `worker-ctl init`, or name one with `WORKER_CTL_ROOT=DIR`",
+        "make one: `shopfloor new NAME`, or in a worktree that is there: `shopfloor adopt PATH`",
+    ),
     // The front door has no such options.
     ("worker-ctl doctor --rebuild", "worker-ctl doctor --rebuild"),
     ("or name the prefix: `worktree-spawn subtree NAME --base-name main`", "as with `git switch main`"),

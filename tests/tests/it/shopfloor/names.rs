@@ -1,7 +1,21 @@
 //! shopfloor: what an agent calls itself, or its worktree, is nobody else's name.
 
 use crate::support::floor::Floor;
-use crate::support::world::{World, which, write};
+use crate::support::world::{World, text, which, write};
+
+/// A root is made with the first agent, so nobody is told to make one.
+#[test]
+fn where_no_agent_is_yet_the_verbs_say_how_to_make_one() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    for verb in [&["review"][..], &["stop"], &["resume"], &["wait"], &["land"], &["start", "--task", "do it"]] {
+        let told = app.shopfloor(verb).exit(2);
+        told.err_has("there is no agent yet in the repository").err_has("`shopfloor new NAME`");
+        let told = app.shopfloor(&[verb, &["--json"]].concat()).exit(2).json();
+        assert!(text(&told, "/error/hints/0").contains("`shopfloor adopt PATH`"), "{told}");
+    }
+}
 
 /// An agent can write its record and those of others, so what it calls itself there names nobody.
 #[test]
