@@ -64,9 +64,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
     commands::recover(&ctx)?;
     let plan = plan(&ctx, args, flags, &found, is_list)?;
     require_accepted(&ctx, &plan, args.yes)?;
-    for (worker, is_new) in plan {
+    for (worker, before) in plan {
+        let is_new = worker.adopted != before;
         if is_new && !ctx.is_dry {
-            adopt(&ctx, args, flags, &worker)?;
+            adopt(&ctx, args, flags, (&worker, before.as_ref()))?;
         }
         print(&ctx, &worker, is_new);
     }
@@ -142,14 +143,14 @@ fn find_root(
     }
 }
 
-/// The worker that each worktree becomes, and whether it is a new one.
+/// The worker that each worktree becomes, and what was known of it before.
 fn plan(
     ctx: &Context<'_>,
     args: &Args,
     flags: &Flags,
     found: &[Adoptable],
     is_list: bool,
-) -> Result<Vec<(Worker, bool)>> {
+) -> Result<Vec<(Worker, Option<Adopted>)>> {
     let mut state = ctx.state()?;
     let mut plan = Vec::new();
     for found in found {
@@ -164,17 +165,18 @@ fn plan(
             worker.worktree_path == path || worker.adopted.is_some() && worker.branch == found.branch
         };
         if let Some(worker) = state.workers.values().find(is_its) {
+            let before = worker.adopted.clone();
             if !is_list {
                 let again = again(ctx, args, found, worker)?;
                 if again != *worker {
-                    plan.push((again, true));
+                    plan.push((again, before));
                     continue;
                 }
                 return Err(failure::EXISTS
                     .failure(format!("{path} is the worker {} already", worker.name))
                     .hint(format!("see `worker-ctl status`; `worker-ctl nuke {}` forgets it", worker.name)));
             }
-            plan.push((worker.clone(), false));
+            plan.push((worker.clone(), before));
             continue;
         }
         let name = match &args.name {
@@ -195,7 +197,7 @@ fn plan(
             args.request.clone().map(|place| Pushed { place, tips: began.into_iter().collect(), is_over: false });
         worker.pushed = pushed;
         state.workers.insert(name, worker.clone());
-        plan.push((worker, true));
+        plan.push((worker, None));
     }
     Ok(plan)
 }
@@ -216,12 +218,12 @@ fn again(ctx: &Context<'_>, args: &Args, found: &Adoptable, worker: &Worker) -> 
 }
 
 /// Asks before git obeys what the worktrees' own configuration runs or redirects, which an agent may have written.
-fn require_accepted(ctx: &Context<'_>, plan: &[(Worker, bool)], is_agreed: bool) -> Result<()> {
+fn require_accepted(ctx: &Context<'_>, plan: &[(Worker, Option<Adopted>)], is_agreed: bool) -> Result<()> {
     let accepted =
         |worker: &Worker| worker.adopted.as_ref().map(|adopted| adopted.accepted.clone()).unwrap_or_default();
     let asked: Vec<String> = plan
         .iter()
-        .filter(|(_, is_new)| *is_new)
+        .filter(|(worker, before)| worker.adopted != *before)
         .flat_map(|(worker, _)| {
             let at = format!("the configuration of {} has", worker.worktree_path);
             accepted(worker).into_iter().map(move |(key, value)| format!("{at} {key}={value}"))
@@ -282,16 +284,20 @@ fn own_programs(ctx: &Context<'_>, found: &Adoptable) -> Result<Vec<(String, Str
     Ok(settings.into_iter().map(|(key, value)| (key, text(value))).collect())
 }
 
-fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, worker: &Worker) -> Result<()> {
+fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, (worker, before): (&Worker, Option<&Adopted>)) -> Result<()> {
     let name = &worker.name;
     let _lock = ctx.lock(name)?;
     note_worktree(ctx.env, Path::new(&worker.worktree_path), &ctx.of(worker)?.repo.common)?;
     if let Some(known) = ctx.state()?.workers.get(name) {
-        // Another command may have taken the name meanwhile.
-        if known.worktree_path != worker.worktree_path {
+        // Another command may have taken the name, or may have said something else of the worktree, meanwhile.
+        if before.is_none() || known.adopted.as_ref() != before {
+            let hint = match known.worktree_path == worker.worktree_path {
+                true => "see `worker-ctl status`; the same command again changes where and how its work lands",
+                false => "give this one another name",
+            };
             return Err(failure::EXISTS
                 .failure(format!("{name} is a worker in {} by now", printable(&known.worktree_path)))
-                .hint("give this one another name"));
+                .hint(hint));
         }
         return accept_anew(ctx, known, worker);
     }

@@ -151,6 +151,41 @@ fn a_worker_added_while_up_runs_starts_with_its_options() {
     floor.ctl(&["peek", "eve"]).exit(0).out_has("<sonnet>");
 }
 
+/// Both have looked before one of them is the first.
+#[test]
+fn of_two_that_adopt_a_worktree_at_once_one_changes_nothing() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    app.git(&["branch", "other"]);
+    app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
+    let lock = File::create(floor.root.path.join("locks/worker-eve.lock")).unwrap();
+    lock.lock().unwrap();
+    let add = |more: &[&str]| {
+        let mut command = w.command(w.path("bin/worker-ctl"));
+        command.args(["add", "--worktree", "../eve"]).args(more).current_dir(&app.path);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for(|| is_queued(child.id()));
+        child
+    };
+    let both = [
+        add(&["--role-prompt", "You are one."]),
+        add(&["--role-prompt", "You are two.", "--target", "other", "--land", "commits"]),
+    ];
+    lock.unlock().unwrap();
+    let codes = both.map(|mut child| child.wait().unwrap().code());
+    let (target, role, is_whole) = match codes {
+        [Some(0), Some(1)] => ("main", "one", true),
+        [Some(1), Some(0)] => ("other", "two", true),
+        _ => ("", "", false),
+    };
+    assert!(is_whole, "{codes:?}");
+    let config = floor.root.read("config.toml");
+    assert!(config.contains(role) && config.matches("You are").count() == 1, "{config}");
+    assert_eq!(text(&floor.status("eve"), "/target"), target);
+    assert_eq!(floor.root.read("state.json").contains("\"commits\""), role == "two");
+}
+
 #[test]
 fn a_table_in_the_configuration_creates_a_worker_even_while_up_runs() {
     let w = World::new();
