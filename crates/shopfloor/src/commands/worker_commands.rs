@@ -258,9 +258,9 @@ pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         .hint(format!("`shopfloor adopt {path}` makes an agent of it, and so does `--yes`")));
     }
     let program = program(env, Some(row))?;
-    let add = [TOOL, "add", "--worktree", "."].into_iter().map(str::to_owned);
+    let add = [TOOL, "add", "--worktree", &row.worktree].into_iter().map(str::to_owned);
     let add: Vec<String> = add.chain(program.map(|program| format!("--agent={program}"))).collect();
-    let adopted = ask(&env.at(row.worktree.as_ref())?, &add.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let adopted = ask(&repository::near(env)?, &add.iter().map(String::as_str).collect::<Vec<_>>())?;
     let text = |key: &str| adopted.records.iter().find_map(|record| record[key].as_str().map(printable));
     if let (Some(name), Some(target)) = (text("name"), text("target")) {
         let branch = printable(row.branch.as_deref().unwrap_or_default());

@@ -9,7 +9,7 @@ use serde_json::json;
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::Git;
+use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::known_dirs::note_worktree;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
@@ -37,6 +37,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
     if is_list && args.name.is_some() {
         return Err(Failure::usage("a name is for one worktree").hint("leave it out, or name one worktree"));
     }
+    let here = repository_here(env)?;
+    // Where the git directory is elsewhere, only the main checkout itself tells where that is.
+    let told = here.as_ref().filter(|here| !here.is_linked()).map(|here| here.main_checkout.clone());
+    let env = &Env { main_checkout: told, ..env.clone() };
     // All are looked at before the first is adopted.
     let found = paths.iter().map(|path| adoption::look(env, &env.cwd.join(path))).collect::<Result<Vec<_>>>()?;
     let Some(first) = found.first() else {
@@ -47,7 +51,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
         let why = format!("{} and {} are of two repositories", first.path.display(), other.path.display());
         return Err(Failure::usage(why).hint("run the command once for each repository"));
     }
-    refuse_another_repository(env, first)?;
+    refuse_another_repository(here.as_ref(), first)?;
     let agent = flags.text("agent");
     let git = Git::find(env)?;
     for found in &found {
@@ -64,6 +68,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
     commands::recover(&ctx)?;
     let plan = plan(&ctx, args, flags, &found, is_list)?;
     require_accepted(&ctx, &plan, args.yes)?;
+    if let Some(here) = here.filter(|_| !ctx.is_dry) {
+        here.remember_main_checkout(env)?;
+    }
     for (worker, before) in plan {
         let is_new = worker.adopted != before;
         if is_new && !ctx.is_dry {
@@ -75,15 +82,22 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
     Ok(Exit::Done)
 }
 
-/// Exit 2 for a worktree of another repository than the current directory's: an agent can lead its own to one that it made.
-fn refuse_another_repository(env: &Env, found: &Adoptable) -> Result<()> {
+/// The repository of the current directory, if that is in one.
+fn repository_here(env: &Env) -> Result<Option<Repo>> {
     match Git::find(env)?.discover() {
-        Ok(here) if here.home.common_dir != found.repo.common_dir => {
+        Err(failure) if failure.kind == "not_a_repository" => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// Exit 2 for a worktree of another repository than the current directory's: an agent can lead its own to one that it made.
+fn refuse_another_repository(here: Option<&Repo>, found: &Adoptable) -> Result<()> {
+    match here {
+        Some(here) if here.home.common_dir != found.repo.common_dir => {
             let (path, common) = (found.path.display(), found.repo.common_dir.display());
             Err(Failure::usage(format!("{path} is a worktree of another repository, {common}"))
                 .hint("if that is right, run the same command in the main checkout of that repository"))
         }
-        Err(failure) if failure.kind != "not_a_repository" => Err(failure),
         _ => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! What a stranger met on the first day.
 
 use crate::support::door::app;
-use crate::support::world::{World, write};
+use crate::support::world::{World, which, write};
 
 #[test]
 fn lines_in_the_files_of_a_hook_manager_are_named_until_a_person_deletes_them() {
@@ -205,6 +205,7 @@ fn where_no_worktree_can_be_made_the_setting_of_their_place_is_named() {
 #[test]
 fn in_the_main_checkout_of_a_separate_git_directory_all_worktrees_are_shown() {
     let w = World::new();
+    which("tmux");
     let home = w.at(w.home(""));
     home.sh("git init -q -b main --separate-git-dir=store main && git -C main commit -q --allow-empty -m a").exit(0);
     w.at(w.home("main")).git(&["worktree", "add", "-q", "../linked"]);
@@ -212,5 +213,16 @@ fn in_the_main_checkout_of_a_separate_git_directory_all_worktrees_are_shown() {
     home.sh("mv main moved").exit(0);
     w.at(w.home("moved")).shopfloor(&["status"]).succeeds().out_has("linked");
     // Nobody has written it down.
-    w.at(w.home("linked")).apply(&["check"]).exit(2).err_has("nothing says where the main checkout of");
+    let linked = w.at(w.home("linked"));
+    linked.apply(&["check"]).exit(2).err_has("nothing says where the main checkout of");
+    // The first adoption does.
+    let moved = w.at(w.home("moved"));
+    moved.git(&["worktree", "add", "-q", "../other"]);
+    linked.commit("f", "mine\n");
+    moved.shopfloor(&["land", "linked", "-n"]).exit(0).any_out().any_err();
+    linked.apply(&["check"]).exit(2).any_err();
+    moved.shopfloor(&["land", "linked"]).exit(0).any_out().any_err();
+    moved.shopfloor(&["adopt", "../other"]).exit(0).any_out().any_err();
+    assert_eq!(moved.read("f"), "mine\n");
+    assert_eq!(linked.shopfloor(&["go"]).exit(0).stdout, format!("{}\n", moved.path.display()));
 }
