@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, ListedWorktree, Repo};
+use shopfloor_core::git::{Git, ListedWorktree, Repo, recorded_path};
 use shopfloor_core::git_hook;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::real;
@@ -73,6 +73,13 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
         return refuse(
             format!("{shown} is a worktree of a root's clone"),
             "it has a worker already: see `worker-ctl status`".into(),
+        );
+    }
+    // As after `mv`. Where something is in its place, an agent may lead us to another's record.
+    if let Some(place) = recorded_path(&repo.git_dir)?.filter(|place| place.symlink_metadata().is_err()) {
+        return refuse(
+            format!("git has recorded {shown} at {}, where nothing is", place.display()),
+            format!("if you moved it, tell git so: `git worktree repair {}`", shell_word(&path)),
         );
     }
     git.guarded(&repo.common_dir, &path)?;

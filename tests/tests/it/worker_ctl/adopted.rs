@@ -74,7 +74,8 @@ fn what_cannot_be_adopted_is_refused_and_nothing_changes() {
     which("tmux");
     let app = w.app();
     app.commit("README.md", "app\n");
-    for (name, args) in [("feat", &["-b", "feat"][..]), ("loose", &["--detach"]), ("busy", &["-b", "busy"])] {
+    let args = [&["-b", "feat"][..], &["--detach"], &["-b", "busy"], &["-b", "far"]];
+    for (name, args) in ["feat", "loose", "busy", "far"].into_iter().zip(args) {
         app.git(&[&["worktree", "add", "-q"], args, &[&format!("../{name}")]].concat());
     }
     let other = w.repo("eng/repos/other");
@@ -92,6 +93,9 @@ fn what_cannot_be_adopted_is_refused_and_nothing_changes() {
     add(&["--worktree", "../nowhere"], 2, "there is no worktree");
     add(&["--worktree", "../loose"], 2, "is on no branch");
     add(&["--worktree", "../busy"], 1, "is being rebased");
+    app.sh("mv ../far ../away").exit(0);
+    let away = beside(&app, "away").path;
+    add(&["--worktree", "../away"], 2, &format!("tell git so: `git worktree repair {}`", away.display()));
     add(&["--worktree", "../feat/.git"], 2, "not the top of a linked worktree");
     let list = app.sh("printf '../feat\\n../loose\\n' | worker-ctl add --worktree -").exit(2);
     list.err_has("is on no branch");
