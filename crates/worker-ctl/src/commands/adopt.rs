@@ -57,6 +57,14 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
     for found in &found {
         args.target.iter().try_for_each(|target| found.require_target(&git, target))?;
     }
+    // Before a root is made, so that a no leaves none.
+    let mut agreed = Vec::new();
+    if read_finished(env, &first.repo.common_dir)?.is_none() {
+        for found in &found {
+            agreed.extend(shown(&found.path.to_string_lossy(), &own_programs(env, found)?));
+        }
+        require_accepted(ui, &agreed, args.yes)?;
+    }
     let ctx = match find_root(ui, env, (first, agent.as_deref()), root, flags)? {
         Some(root) => Context::find(ui, env, Some(&root), flags.clone())?,
         None => {
@@ -67,7 +75,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
     };
     commands::recover(&ctx)?;
     let plan = plan(&ctx, args, flags, &found, is_list)?;
-    require_accepted(&ctx, &plan, args.yes)?;
+    let mut asked = changed_settings(&plan);
+    asked.retain(|line| !agreed.contains(line));
+    require_accepted(ui, &asked, args.yes)?;
     if let Some(here) = here.filter(|_| !ctx.is_dry) {
         here.remember_main_checkout(env)?;
     }
@@ -220,7 +230,7 @@ fn plan(
 /// work lands where and how this command says.
 fn again(ctx: &Context<'_>, args: &Args, found: &Adoptable, worker: &Worker) -> Result<Worker> {
     let mut again = worker.clone();
-    let (accepted, programs) = (own_programs(ctx, found)?, programs(ctx, found)?);
+    let (accepted, programs) = (own_programs(ctx.env, found)?, programs(ctx, found)?);
     if let Some(adopted) = &mut again.adopted {
         (adopted.accepted, adopted.programs) = (accepted, Some(programs));
         adopted.land = args.land.unwrap_or(adopted.land);
@@ -231,26 +241,30 @@ fn again(ctx: &Context<'_>, args: &Args, found: &Adoptable, worker: &Worker) -> 
     Ok(again)
 }
 
+/// The settings of the worktrees' own of those that become workers, or are added again.
+fn changed_settings(plan: &[(Worker, Option<Adopted>)]) -> Vec<String> {
+    let changed = plan.iter().filter(|(worker, before)| worker.adopted != *before);
+    let settings = changed.filter_map(|(worker, _)| Some((worker, &worker.adopted.as_ref()?.accepted)));
+    settings.flat_map(|(worker, accepted)| shown(&worker.worktree_path, accepted)).collect()
+}
+
+/// Such settings as a person sees them.
+fn shown(worktree: &str, settings: &[(String, String)]) -> Vec<String> {
+    settings.iter().map(|(key, value)| format!("the configuration of {worktree} has {key}={value}")).collect()
+}
+
 /// Asks before git obeys what the worktrees' own configuration runs or redirects, which an agent may have written.
-fn require_accepted(ctx: &Context<'_>, plan: &[(Worker, Option<Adopted>)], is_agreed: bool) -> Result<()> {
-    let accepted =
-        |worker: &Worker| worker.adopted.as_ref().map(|adopted| adopted.accepted.clone()).unwrap_or_default();
-    let asked: Vec<String> = plan
-        .iter()
-        .filter(|(worker, before)| worker.adopted != *before)
-        .flat_map(|(worker, _)| {
-            let at = format!("the configuration of {} has", worker.worktree_path);
-            accepted(worker).into_iter().map(move |(key, value)| format!("{at} {key}={value}"))
-        })
-        .collect();
+fn require_accepted(ui: &Ui, asked: &[String], is_agreed: bool) -> Result<()> {
     if asked.is_empty() {
         return Ok(());
     }
-    ctx.ui.show(&asked);
-    match ctx.is_dry {
-        true => Ok(()),
-        false => ctx.ui.require_yes(is_agreed, "Let git obey that there, as it stands now?", "nothing was adopted"),
+    let question = "Let git obey that there, as it stands now?";
+    ui.show(asked);
+    if ui.is_dry() {
+        ui.note(format!("this is asked first: {question}"));
+        return Ok(());
     }
+    ui.require_yes(is_agreed, question, "nothing was adopted")
 }
 
 /// The record of a worktree as a worker.
@@ -267,7 +281,7 @@ fn describe(
     let target = found.target(ctx, target)?;
     let mut worker = Worker::new(name, &agent, &found.path.to_string_lossy(), &found.branch, ctx.now());
     let record = found.repo.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let (accepted, programs) = (own_programs(ctx, found)?, Some(programs(ctx, found)?));
+    let (accepted, programs) = (own_programs(ctx.env, found)?, Some(programs(ctx, found)?));
     let land = land.unwrap_or_default();
     worker.adopted = Some(Adopted { target, record, land, programs, accepted, ..Adopted::default() });
     let of_branch = &ctx.of(&worker)?;
@@ -292,8 +306,8 @@ fn programs(ctx: &Context<'_>, found: &Adoptable) -> Result<BTreeSet<String>> {
 }
 
 /// The settings of the worktree itself by which git runs or redirects something.
-fn own_programs(ctx: &Context<'_>, found: &Adoptable) -> Result<Vec<(String, String)>> {
-    let settings = Git::find(ctx.env)?.own_programs(&found.repo.common_dir, &found.repo.git_dir)?;
+fn own_programs(env: &Env, found: &Adoptable) -> Result<Vec<(String, String)>> {
+    let settings = Git::find(env)?.own_programs(&found.repo.common_dir, &found.repo.git_dir)?;
     let text = |value: Option<OsString>| value.map_or("true".into(), |value| value.to_string_lossy().into_owned());
     Ok(settings.into_iter().map(|(key, value)| (key, text(value))).collect())
 }

@@ -266,8 +266,9 @@ fn what_a_worktrees_own_configuration_runs_is_obeyed_as_a_person_has_accepted_it
     feat.git(&["config", "--worktree", "core.sparseCheckout", "false"]);
     feat.git(&["config", "--worktree", "filter.up.clean", "tr a-z A-Z"]);
     let add = |more: &[&str]| app.run("worker-ctl", &[&["add", "--worktree", "../feat"], more].concat());
-    add(&["-n"]).exit(0).any_out().any_err();
+    add(&["-n"]).exit(0).any_out().err_has("filter.up.clean=tr a-z A-Z").err_has("Let git obey that there");
     add(&[]).exit(3).err_has("filter.up.clean=tr a-z A-Z").err_has("nothing was adopted");
+    assert!(!w.home("workers").exists());
     add(&["--yes"]).exit(0).any_out().err_has("filter.up.clean");
     let floor = Floor::of(app.clone(), &w);
     let is_clean = || !floor.ctl(&["doctor"]).any_status().any_err().stdout.contains("uncommitted");
