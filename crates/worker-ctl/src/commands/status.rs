@@ -26,6 +26,7 @@ use crate::check_record::MOST_VOID;
 use crate::commands::joined;
 use crate::context::Context;
 use crate::facts::adoption;
+use crate::facts::branch_changes::{changes, own_changes};
 use crate::facts::clashes::{Clash, last};
 use crate::facts::losses::stashes;
 use crate::facts::request::Own;
@@ -41,8 +42,7 @@ use crate::runner::{NONE, SANDBOX};
 use crate::store::{self, State};
 use crate::tmux::Tmux;
 use crate::up_lock;
-use crate::work_repo::WorkRepo;
-use crate::worker::{Activity, Adopted, Program, Session, Task, Worker};
+use crate::worker::{Activity, Program, Session, Task, Worker};
 use crate::worker_notes::{Fault, Note, few};
 
 /// How often `--watch` reads the state.
@@ -304,38 +304,6 @@ fn answer(ctx: &Context<'_>, seen: &SeenState, counts: bool) -> Result<Value> {
     let daemon = if up_lock::is_running(&ctx.root.path)? { "running" } else { "stopped" };
     Ok(json!({ "v": 1, "workers": workers, "daemon": daemon, "root": ctx.root.path.to_string_lossy(),
         "tmux_socket": state.tmux_socket, "queue": state.queue.waiting.len() }))
-}
-
-/// What the branch of a worker has that the one on which its work lands lacks, as far as it is known.
-fn changes(repo: &WorkRepo, worker: &Worker, distance: Option<&(u64, u64)>) -> Result<Value> {
-    let known = distance.map_or(json!({}), |(ahead, behind)| json!({ "ahead": ahead, "behind": behind }));
-    let Some(sha) = &worker.work.commit_sha else { return Ok(known) };
-    let range = format!("{}...{sha}", repo.base());
-    let how = ["diff", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", &range];
-    let counted = repo.run(&repo.top, &how)?;
-    if !counted.status.success() {
-        return Ok(known);
-    }
-    let lines: Vec<Vec<u64>> = (counted.text().lines())
-        .map(|line| line.split('\t').take(2).map(|count| count.parse().unwrap_or(0)).collect())
-        .collect();
-    let sum = |column: usize| lines.iter().filter_map(|line| line.get(column)).sum::<u64>();
-    let stat = json!({ "files": lines.len(), "insertions": sum(0), "deletions": sum(1) });
-    Ok(joined(known, json!({ "stat": stat })))
-}
-
-/// The same of an adopted worktree. How far its branch is, worktree-spawn tells; but nothing is left to land of an idle worker
-/// whose branch is as it was when its work had landed, or has nothing that the other one lacks, under whatever commit; and
-/// nothing is new of one at work whose branch is as it began, or has only what its children have landed.
-fn own_changes(repo: &WorkRepo, worker: &Worker, adopted: &Adopted) -> Result<Value> {
-    let changes = changes(repo, worker, None)?;
-    let tip = || repo.commit(&repo.top, &format!("refs/heads/{}", worker.branch));
-    let is_there = |tip: String| tip == adopted.began || repo.has_content(&tip).unwrap_or(false);
-    Ok(match worker.task {
-        Task::Idle if tip()?.is_some_and(is_there) => joined(changes, json!({ "ahead": 0 })),
-        Task::Working if tip()? == worker.work.baseline_sha => joined(changes, json!({ "has_new": false })),
-        _ => changes,
-    })
 }
 
 fn table(ctx: &Context<'_>, seen: &SeenState) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! Facts, read before anything is decided.
 
 pub mod adoption;
+pub mod branch_changes;
 pub mod clashes;
 pub mod conflicts;
 pub mod losses;

@@ -253,7 +253,7 @@ fn what_is_longer_than_the_desk_shows_is_neither_pinned_nor_landed() {
     for (key, file) in [("r", "data.txt 1/2"), ("a", "zz.sh 2/2")] {
         terminal.text(key);
         terminal.shows("the diff is longer than the desk shows");
-        terminal.shows("`shopfloor review ada --pin`, then `shopfloor land ada`");
+        terminal.shows("`shopfloor review ada --pin`, then `shopfloor land");
         terminal.shows(file);
         // It would land what was asked about.
         terminal.text("yG");

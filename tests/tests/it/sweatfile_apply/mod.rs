@@ -5,6 +5,7 @@ mod approval;
 mod caches;
 mod check;
 mod concurrent_changes;
+mod contained;
 mod design_examples;
 mod env_file;
 mod errors;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::forge::Forge;
 use crate::support::worker::{adopted_floor, commit, head, tree};
-use crate::support::world::{World, text};
+use crate::support::world::World;
 
 /// Of `glab` only a stand-in that records what it gets: there is no package of it.
 #[test]
