@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::Sandbox;
 use crate::error::{Failure, Result};
 use crate::fs;
-use crate::git::Git;
+use crate::git::{Git, failed};
 use crate::lock::Lock;
+use crate::proc::Status;
+use crate::text::shell_word;
 
 /// A move that is under way.
 #[derive(Serialize, Deserialize)]
@@ -40,6 +42,7 @@ branch=$1 from=$2 to=$3 base=$4
 at() { test "$(git rev-parse -q --verify HEAD)" = "$1"; }
 is_own() { test "$(git symbolic-ref -q HEAD)" = "$branch"; }
 is_clean() { test -z "$(git status --porcelain)"; }
+in_rebase() { for dir in merge apply; do test -e "$(git rev-parse --git-path rebase-$dir)" && return; done; false; }
 # The branch where work lands, unless the agent has put something of its own on it.
 tell() {
     git update-ref "refs/remotes/origin/$base" "$to" || exit 9
@@ -54,7 +57,9 @@ tell() {
 const WORKTREE: &str = r#"
 at "$to" || { at "$from" && is_clean; } || exit 9
 tell
-at "$to" && is_own || git checkout -q -B "${branch#refs/heads/}" "$to" || exit 9
+# `checkout` would go on where it cannot write a file.
+is_own || git checkout -q -B "${branch#refs/heads/}" HEAD || exit 1
+at "$to" || git reset -q --keep "$to" || exit 1
 "#;
 
 const BRANCH: &str = r#"
@@ -63,21 +68,38 @@ at "$to" || { at "$from" && is_own && git reset -q "$to"; } || exit 9
 
 const WORK: &str = r#"
 tell
-is_clean || exit 9
+is_clean && ! in_rebase || exit 9
 git -c rebase.autoStash=false -c rebase.updateRefs=false -c rebase.autoSquash=false rebase -q --onto "$to" "$from" && exit 0
+in_rebase || exit 1
 git rebase --abort
 exit 9
 "#;
 
-/// Takes back a rebase of ours that a kill interrupted.
+/// Takes back a move of ours over the worktree that failed or was killed on its way. Of files that differ only those are put
+/// back that are as git wrote them, or gone.
 const UNDO: &str = r#"
-test "$(cat "$(git rev-parse --git-path rebase-merge)/onto")" = "$to" && git rebase --abort
+if in_rebase; then
+    test "$(cat "$(git rev-parse --git-path rebase-merge)/onto")" = "$to" && git rebase --abort
+    exit 9
+fi
+git diff-tree -r -z --no-renames --name-only HEAD "$to" > /tmp/differ
+(
+    export GIT_INDEX_FILE=/tmp/written
+    git read-tree "$to"
+    git ls-files -z -m | git update-index -z --force-remove --stdin
+    git diff-index -z --cached --no-renames --name-only --diff-filter=MT HEAD > /tmp/changed
+    git diff-index -z --cached --no-renames --name-only --diff-filter=A HEAD |
+        xargs -0 sh -c 'for file; do rm -f -- "$file"; rmdir -p -- "${file%/*}"; done' sh
+)
+git checkout-index -q -f -z --stdin < /tmp/changed
+git checkout-index -q -z --stdin < /tmp/differ
 exit 9
 "#;
 
 impl Sandbox {
     /// Moves the agent's branch and worktree from one commit to another, where `base` is the branch on which work lands,
-    /// which is there too. Returns `false`, and leaves everything, if the agent has gone on or has changes.
+    /// which is there too. Returns `false`, and leaves everything, if the agent has gone on or has changes. Fails with the
+    /// words of git, and everything is as it was, where git cannot do it.
     pub fn move_to(&self, branch: &str, (from, to): (&str, &str), base: &str) -> Result<bool> {
         let _lock = self.lock()?;
         self.begin(What::Worktree, &format!("refs/heads/{branch}"), (from, to), base)?;
@@ -91,19 +113,22 @@ impl Sandbox {
     }
 
     /// Puts the agent's work, which begins at `fork`, onto this commit of the branch on which it lands. Returns `false`, with
-    /// the work as it was, if it conflicts or there are changes.
+    /// the work as it was, if it conflicts or there are changes. Fails with the words of git, and everything is as it was,
+    /// where git cannot do it.
     pub fn rebase(&self, base: &str, commit: &str, fork: &str) -> Result<bool> {
         let _lock = self.lock()?;
         self.finish_move()?;
         let open = self.begin(What::Work, "", (fork, commit), base)?;
-        let done = self.run_script(WORK, &open);
-        fs::remove(&self.dir.join("move")).map(|()| done)
+        match self.run_script(WORK, &open) {
+            Err(failure) => self.finish_move().and(Err(failure)),
+            done => fs::remove(&self.dir.join("move")).and(done),
+        }
     }
 
     /// Tells the private repository where the branch is on which work lands.
     pub fn tell_base(&self, base: &str, commit: &str) -> bool {
         let [branch, from, to, base] = [String::new(), String::new(), commit.into(), base.into()];
-        self.run_script("\ntell\n", &Move { what: What::Work, branch, from, to, base })
+        matches!(self.run_script("\ntell\n", &Move { what: What::Work, branch, from, to, base }), Ok(true))
     }
 
     pub(super) fn lock(&self) -> Result<Lock> {
@@ -117,11 +142,24 @@ impl Sandbox {
         fs::replace(&self.dir.join("move"), &text, Some(fs::PRIVATE)).map(|()| open)
     }
 
-    /// Whether a script of ours did what it is for. What the agent's own programs do to it is the agent's affair: it is not
-    /// tried again.
-    fn run_script(&self, script: &str, open: &Move) -> bool {
-        let done = self.inside(&format!("{BEGIN}{script}"), &[&open.branch, &open.from, &open.to, &open.base]);
-        done.is_ok_and(|output| output.status.success())
+    /// Whether a script of ours did what it is for, and was not to leave it. What the agent's own programs do to it is the
+    /// agent's affair: it is not tried again.
+    fn run_script(&self, script: &str, open: &Move) -> Result<bool> {
+        let Move { what, branch, from, to, base } = open;
+        let output = self.inside(&format!("{BEGIN}{script}"), &[branch, from, to, base])?;
+        let way = match what {
+            What::Work => format!("rebase --onto {to} {from}"),
+            What::Worktree | What::Branch => format!("reset --keep {to}"),
+        };
+        match output.status {
+            Status::Exited(0) => Ok(true),
+            Status::Exited(9) => Ok(false),
+            _ => Err(failed("in the sandbox", &output).hint(format!(
+                "the files are as they were; what cannot be written inside, as hooks in the worktree, can be outside: \
+                 `git -C {} {way}`",
+                shell_word(&self.worktree)
+            ))),
+        }
     }
 
     /// Finishes a move that a kill interrupted. Returns whether the last one was carried out.
@@ -136,8 +174,12 @@ impl Sandbox {
             What::Branch => BRANCH,
             What::Work => UNDO,
         };
-        let is_moved = self.run_script(script, open);
-        if is_moved {
+        let moved = self.run_script(script, open);
+        if open.what == What::Worktree && moved.is_err() {
+            // Why the move failed is told.
+            let _ = self.run_script(UNDO, open);
+        }
+        if matches!(moved, Ok(true)) {
             let git = Git::find(&self.env)?.common(&self.common_dir)?;
             let (own, pin) = (self.own_ref("in"), self.own_ref("box"));
             let now = git.cmd(&self.common_dir).args(["rev-parse", "-q", "--verify", branch]).capture()?.text();
@@ -149,6 +191,6 @@ impl Sandbox {
             }
             self.follow(to);
         }
-        fs::remove(&journal).map(|()| is_moved)
+        fs::remove(&journal).and(moved)
     }
 }

@@ -107,15 +107,15 @@ pub fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
     }
     let tree = Path::new(&worker.worktree_path);
     // From the commit that the decision was about: a later one is somebody's work.
-    let mut from = standing.worktree.head.as_deref().unwrap_or_default();
+    let from = standing.worktree.head.as_deref().unwrap_or_default();
     rebase::require_nothing_lost(ctx, tree, from, base)?;
     if standing.worktree.branch.as_ref() != Some(&worker.branch) {
-        let switch = ["checkout", "--quiet", "--no-track", "-B", &worker.branch, base];
-        let switched = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[from, base])?.args(switch).capture()?;
+        // To the same commit, because `checkout` goes on where it cannot write a file.
+        let switch = ["checkout", "--quiet", "--no-track", "-B", &worker.branch, from];
+        let switched = ctx.repo.cmd(tree)?.args(switch).capture()?;
         if !switched.status.success() {
             return Err(failed("checkout", &switched));
         }
-        from = base;
     }
     if worker.adopted.is_some() && !ctx.repo.has(base, from)? {
         // Commits of a person's, whose content has landed as another commit.

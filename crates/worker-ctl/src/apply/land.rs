@@ -273,8 +273,7 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
     if is_shared || rebase::move_worktree(ctx, worker.checkout(), landed, at)? {
         transition::record(ctx, name, &Input::Accepted)?;
     } else {
-        let why = format!("{name} has changed its worktree since the commit that landed");
-        ctx.ui.warn(format!("{why}, so the worktree stays as it is"));
+        ctx.ui.warn(format!("the worktree of {name} is not moved on from the commit that landed, and stays as it is"));
     }
     ctx.update(|state| {
         state.note_landed(name);

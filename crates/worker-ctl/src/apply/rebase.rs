@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use shopfloor_core::error::Result;
-use shopfloor_core::fs;
+use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{failed, private_dir, require_plain_ref};
 use shopfloor_core::proc::{Output, Status};
 
@@ -85,8 +85,9 @@ pub fn carry_out(ctx: &Context<'_>, standing: &Standing, plan: Rebase, is_forced
             }
             let rebased = run(ctx, worker, base, &work.sha)?;
             if !rebased.status.success() {
+                let has_stopped = is_rebasing(worker.tree());
                 undo(ctx, worker)?;
-                return Ok(Rebased::LeftAsItIs);
+                return if has_stopped { Ok(Rebased::LeftAsItIs) } else { Err(not_done("rebase", &rebased)) };
             }
             record_done(ctx, worker, base, &work.sha)
         }
@@ -210,7 +211,7 @@ pub fn ask_to_resolve(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str,
     let files = read_conflicts(&ctx.repo, tree)?;
     if !is_rebasing(tree) || files.is_empty() {
         undo(ctx, worker)?;
-        return Err(failed("rebase", &rebased));
+        return Err(not_done("rebase", &rebased));
     }
     let paths = files.iter().map(|file| file.path.clone()).collect();
     let text = prompt::conflicts(&ctx.repo.branch, ctx.root.config.given("validate"), &files);
@@ -239,7 +240,32 @@ fn run(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Outp
     let mark = mark_file(ctx, tree)?;
     fs::create_private_dir(mark.parent().unwrap_or(tree))?;
     fs::replace(&mark, format!("{sha} {base}\n").as_bytes(), Some(fs::PRIVATE))?;
-    ctx.repo.run(tree, &isolated(&["--quiet", "--onto", base, &fork]))
+    step(ctx, tree, (sha, base), || ctx.repo.run(tree, &isolated(&["--quiet", "--onto", base, &fork])))
+}
+
+/// Runs a command of git that takes the files of a worktree from one commit to another. If it fails on the way, what it has
+/// written is put back.
+fn step(
+    ctx: &Context<'_>,
+    tree: &Path,
+    (from, to): (&str, &str),
+    run: impl FnOnce() -> Result<Output>,
+) -> Result<Output> {
+    let (git, root) = (ctx.repo.git_for(tree)?, Root::open(tree)?);
+    let files = ChangedFiles::between(&git, tree, from, to)?;
+    let present = files.present(&root)?;
+    // Where there are changes, git writes nothing.
+    let is_clean = ChangedFiles::others(&git, tree, &files.before)?.is_empty();
+    let output = run()?;
+    if is_clean && matches!(output.status, Status::Exited(1..)) && !is_rebasing(tree) {
+        let checkout = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[from, to])?;
+        files.put_back(&git, (tree, &root), &present, (checkout, from))?;
+    }
+    Ok(output)
+}
+
+fn not_done(command: &str, output: &Output) -> Failure {
+    failed(command, output).hint("the files are as they were; mend the cause, then run the same command again")
 }
 
 /// Exit 1 if git would take something away in a worktree on the way from one commit to another.
@@ -309,14 +335,17 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
     }
     require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", place.branch))?;
     if let Some(sandbox) = sandbox::of(ctx, &ctx.worker(place.worker)?)? {
-        return sandbox.move_to(place.branch, (landed, at), &ctx.repo.branch);
+        return match sandbox.move_to(place.branch, (landed, at), &ctx.repo.branch) {
+            Err(failure) if ["git", "deadline"].contains(&failure.kind) => Ok(stays(ctx, &failure)),
+            moved => moved,
+        };
     }
     // `--keep` refuses when a change is in the way.
-    let cmd = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[landed, at])?;
-    let moved = publish::when_unlocked(&cmd.args(["reset", "--quiet", "--keep", at]), tree)?;
+    let cmd = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[landed, at])?.args(["reset", "--quiet", "--keep", at]);
+    let moved = step(ctx, tree, (landed, at), || publish::when_unlocked(&cmd, tree))?;
     match moved.status {
         Status::Exited(0) => {}
-        Status::Exited(_) => return Ok(false),
+        Status::Exited(_) => return Ok(stays(ctx, &not_done("reset", &moved))),
         // Nothing tells how far it got. The next command does it again, or sees that it is done.
         Status::Signalled(_) => return Err(failed("reset", &moved)),
     }
@@ -326,4 +355,10 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
         ctx.repo.ask(tree, &["reset", "--quiet", "--keep", &before])?;
     }
     Ok(before == landed)
+}
+
+/// Says why a worktree was not moved.
+fn stays(ctx: &Context<'_>, failure: &Failure) -> bool {
+    ctx.ui.warn(format!("{failure}; {}", failure.hints.join("; ")));
+    false
 }

@@ -49,6 +49,23 @@ fn a_landing_that_git_cannot_finish_leaves_the_checkout_as_it_was() {
 }
 
 #[test]
+fn a_move_that_git_cannot_finish_leaves_the_worktree_as_it_was() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.app.commit("d/f", "one\n");
+    let adam = by_hand(&floor, "adam", &[("a", "one\n")]);
+    floor.app.commit("come", "x\n");
+    floor.app.commit("d/f", "two\n");
+    adam.sh("chmod 500 d").exit(0);
+    let says = "unable to unlink old 'd/f'";
+    floor.root.run_bound("worker-ctl", &["rebase", "adam"]).exit(4).any_out().err_has(says);
+    assert_eq!(adam.git(&["status", "--porcelain"]), "");
+    floor.root.run_bound("worker-ctl", &["accept", "adam"]).exit(0).any_out().err_has(says).err_has("stays as it is");
+    assert_eq!(adam.git(&["status", "--porcelain"]), "");
+    assert_eq!((adam.read("a") + &adam.read("d/f"), adam.has("come")), ("one\none\n".into(), false));
+}
+
+#[test]
 fn a_checkout_of_nobodys_that_another_git_holds_is_busy_wherever_it_is() {
     let w = World::new();
     let floor = Floor::adopted(&w, &["adam"]);

@@ -117,6 +117,23 @@ fn a_file_that_git_ignores_inside_is_not_overwritten() {
 }
 
 #[test]
+fn a_move_that_git_cannot_finish_inside_leaves_the_worktree_as_it_was() {
+    let w = World::new();
+    let Some(floor) = contained(&w) else { return };
+    floor.app.commit("d/f", "one\n");
+    work(&floor, "adam", "RUN chmod 500 d\nCOMMIT a.txt one Write a");
+    floor.app.commit("come", "x\n");
+    floor.app.commit("d/f", "two\n");
+    let (adam, says) = (tree(&floor, "adam"), "unable to unlink old 'd/f'");
+    floor.ctl(&["rebase", "adam"]).exit(4).any_out().err_has(says).err_has("rebase --onto");
+    assert_eq!(adam.git(&["status", "--porcelain"]), "");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().err_has(says).err_has("reset --keep");
+    assert_eq!((adam.read("a.txt") + &adam.read("d/f"), adam.has("come")), ("one\none\n".into(), false));
+    run_inside(&floor, "test -z \"$(git status --porcelain)\" && touch clean");
+    wait_for(|| adam.has("clean"));
+}
+
+#[test]
 fn hooks_inside_are_heard_and_a_crash_loses_nothing() {
     let w = World::new();
     let Some(floor) = contained(&w) else { return };
