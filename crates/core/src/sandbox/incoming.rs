@@ -23,6 +23,8 @@ const DEEPEST: usize = 1_000;
 pub(super) const MEMORY: u64 = 4 << 30;
 /// Of their names.
 const MOST_OF_NAMES: usize = 200_000_000;
+/// Of what git complains of.
+const MOST_OF_WORDS: u64 = 4 << 10;
 const NAMES_LIMIT: Duration = Duration::from_secs(10);
 
 /// Where commits come in, and how much of them.
@@ -59,6 +61,8 @@ impl Incoming<'_> {
     ) -> Result<()> {
         let limit = Duration::from_secs(self.settings.limits.seconds.max(1));
         let most = usize::try_from(self.most_of_all() / 4).unwrap_or(usize::MAX).max(MOST_OF_PACK);
+        let said = fs::in_memory();
+        let packing = said.iter().filter_map(|said| said.try_clone().ok()).fold(packing, Cmd::error_file);
         let packed = packing.into_file(fs::scratch(quarantine)?, limit, most)?;
         let Some((status, pack)) = packed else {
             let why = format!("what is new takes longer than {} s or more than {most} bytes to pack", limit.as_secs());
@@ -66,7 +70,11 @@ impl Incoming<'_> {
         };
         ended(status)?;
         if !status.success() {
-            return Err(refused("objects of its commits are missing or damaged"));
+            let why = "objects of its commits are missing or damaged, or there is no room to pack them";
+            return Err(match said.as_ref().map(last_words).transpose()?.filter(|words| !words.is_empty()) {
+                Some(words) => refused(why).because(anyhow::anyhow!(words)),
+                None => refused(why),
+            });
         }
         let mut first = [0; 4];
         if again(&pack)?.read_exact(&mut first).is_err() || first != *b"PACK" {
@@ -86,8 +94,29 @@ impl Incoming<'_> {
             return Err(refused("git finds fault with its objects").because(anyhow::anyhow!(printable(why.trim()))));
         }
         self.judge(&there(git.cmd_alone(self.common_dir)), tips)?;
-        let index = git.cmd_alone(self.common_dir).args(["index-pack", "--stdin"]);
-        run_git("index-pack", index.input_file(again(&pack)?).within(limit)).map(drop)
+        self.put(git, &pack, limit)
+    }
+
+    /// Puts a pack that was found sound among the objects, whole or not at all: git leaves what it has written where the disk
+    /// is full.
+    fn put(&self, git: &Git, pack: &File, limit: Duration) -> Result<()> {
+        let objects = self.common_dir.join("objects");
+        // By such a name `git prune` knows what a kill leaves.
+        let own = objects.join(format!("tmp_objdir-{}", fs::unique_name()));
+        let place = || -> Result<()> {
+            fs::create_private_dir(&own.join("pack"))?;
+            let index = git.cmd_alone(self.common_dir).args(["index-pack", "--stdin"]);
+            run_git("index-pack", index.var("GIT_OBJECT_DIRECTORY", &own).input_file(again(pack)?).within(limit))?;
+            fs::create_dir(&objects.join("pack"))?;
+            let mut names = fs::list(&own.join("pack"))?;
+            // By its index a pack is found.
+            names.sort_by_key(|name| name.as_encoded_bytes().ends_with(b".idx"));
+            let (from, to) = (own.join("pack"), objects.join("pack"));
+            names.iter().try_for_each(|name| fs::rename_new(&from.join(name), &to.join(name)).map(drop))
+        };
+        let placed = place();
+        fs::remove_tree(&own)?;
+        placed
     }
 
     fn most_of_all(&self) -> u64 {
@@ -214,6 +243,14 @@ fn again(file: &File) -> Result<File> {
     let mut again = file.try_clone().map_err(cannot)?;
     again.rewind().map_err(cannot)?;
     Ok(again)
+}
+
+/// The end of what git has complained of.
+fn last_words(said: &File) -> Result<String> {
+    let mut text = Vec::new();
+    let read = again(said)?.take(MOST_OF_WORDS).read_to_end(&mut text);
+    read.map_err(|e| Failure::failed("cannot read what git has said").because(e))?;
+    Ok(printable(String::from_utf8_lossy(&text).trim().lines().last().unwrap_or_default()))
 }
 
 /// What lets more come in.

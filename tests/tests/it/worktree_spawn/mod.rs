@@ -21,5 +21,6 @@ mod remove;
 mod repair;
 mod run;
 mod sandbox;
+mod sandbox_faults;
 mod subtree;
 mod workers;

@@ -6,7 +6,7 @@ use crate::support::sweep::{assert_often, sweep_tool};
 use crate::support::world::{Output, Repo, World, text, wait_for, write};
 
 /// A repository with an agent `main.feat`, if this machine can make sandboxes.
-fn contained(w: &World) -> Option<(Repo<'_>, Repo<'_>)> {
+pub(super) fn contained(w: &World) -> Option<(Repo<'_>, Repo<'_>)> {
     if !works(w) {
         return None;
     }
@@ -18,11 +18,11 @@ fn contained(w: &World) -> Option<(Repo<'_>, Repo<'_>)> {
 }
 
 /// Runs a line for bash in the agent's sandbox.
-fn inside(app: &Repo<'_>, line: &str) -> Output {
+pub(super) fn inside(app: &Repo<'_>, line: &str) -> Output {
     app.spawn(&["run", "main.feat", "--sandbox", "--", "bash", "-c", line])
 }
 
-fn tip(app: &Repo<'_>) -> String {
+pub(super) fn tip(app: &Repo<'_>) -> String {
     app.git(&["log", "--format=%s", "-1", "main.feat"]).trim().to_owned()
 }
 

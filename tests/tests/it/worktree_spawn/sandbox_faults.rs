@@ -1,0 +1,29 @@
+//! `run --sandbox` on machines where something is missing or full, and where agents leave what is hard to remove.
+
+use super::sandbox::{contained, inside, tip};
+use crate::support::world::{World, which};
+
+#[test]
+fn a_full_disk_leaves_nothing_of_an_import_and_is_named() {
+    let w = World::new();
+    let Some((app, _)) = contained(&w) else { return };
+    inside(&app, "true").succeeds();
+    // The disk of the repository has no room, where git leaves what it has begun.
+    let git = which("git").display().to_string();
+    let full = "echo x > \"${GIT_OBJECT_DIRECTORY:-$GIT_DIR/objects}/pack/tmp_pack_x\"; echo 'fatal: No space left' >&2; exit 128";
+    w.program(
+        "git",
+        &format!("case \" $* \" in *' --strict '*) ;; *' index-pack '*) {full} ;; esac; exec '{git}' \"$@\""),
+    );
+    let found = |name: &str| app.sh(&format!("find .git -name '{name}'")).exit(0).stdout.clone();
+    let line = "head -c 300000 /dev/urandom > b; git add b; git commit -qm late";
+    inside(&app, line).exit(0).err_has("No space left");
+    assert_eq!((found("tmp_*"), found("*.pack")), (String::new(), String::new()));
+    std::fs::remove_file(w.path("bin/git")).unwrap();
+    // There is no room for the pack itself.
+    let limited = app.sh("trap '' XFSZ; ulimit -f 200; exec worktree-spawn list --status").exit(0).any_out();
+    limited.err_has("or there is no room to pack them").err_has("File too large");
+    app.spawn(&["list", "--status"]).exit(0).any_out();
+    assert_eq!((tip(&app), found("tmp_*")), ("late".into(), String::new()));
+    app.git(&["fsck"]);
+}
