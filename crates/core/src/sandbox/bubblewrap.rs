@@ -69,40 +69,6 @@ const MOVE_LIMIT: Duration = Duration::from_secs(20);
 /// How long work of ours inside may take.
 pub(super) const LIMIT: Duration = Duration::from_secs(60);
 
-/// Fails, exit 2 and kind `no_sandbox`, if this machine cannot make a sandbox, with what is missing.
-pub fn require_available(env: &Env) -> Result<()> {
-    let mut cmd = bwrap(env)?;
-    cmd.extend(["--ro-bind".into(), "/usr".into(), "/usr".into()]);
-    cmd.extend(links_of_root());
-    cmd.extend(["--proc", "/proc", "--dev", "/dev", "--", "/usr/bin/true"].map(OsString::from));
-    let output = Cmd::new(Path::new(&cmd[0]), env).args(cmd.iter().skip(1).cloned()).within(LIMIT).capture()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(NO_SANDBOX.failure("no sandbox can be made on this machine").because(anyhow::anyhow!(said)).hint(reason()))
-}
-
-/// What bubblewrap says of its version.
-pub(super) fn version(env: &Env) -> Option<String> {
-    let program = proc::find(env, "bwrap")?;
-    Some(Cmd::new(&program, env).arg("--version").within(LIMIT).capture().ok()?.text())
-}
-
-/// What an administrator has to turn on.
-fn reason() -> String {
-    let knob = |name: &str| std::fs::read_to_string(format!("/proc/sys/{name}")).unwrap_or_default().trim().to_owned();
-    let line = match () {
-        () if knob("user/max_user_namespaces") == "0" => "user.max_user_namespaces=10000",
-        () if knob("kernel/unprivileged_userns_clone") == "0" => "kernel.unprivileged_userns_clone=1",
-        () if knob("kernel/apparmor_restrict_unprivileged_userns") == "1" => {
-            "kernel.apparmor_restrict_unprivileged_userns=0"
-        }
-        () => return "see whether `bwrap --unshare-user --ro-bind / / true` works here".into(),
-    };
-    format!("user namespaces are turned off; an administrator turns them on with `sysctl -w {line}`")
-}
-
 /// bubblewrap with what every sandbox has: nothing of the processes, the memory, the names and the rights outside.
 fn bwrap(env: &Env) -> Result<Vec<OsString>> {
     let program = proc::find(env, "bwrap").filter(|_| cfg!(target_os = "linux")).ok_or_else(|| {
@@ -113,6 +79,15 @@ fn bwrap(env: &Env) -> Result<Vec<OsString>> {
     let unshared = ["user", "pid", "ipc", "uts", "cgroup-try"].map(|kind| format!("--unshare-{kind}").into());
     let rest = ["--die-with-parent", "--cap-drop", "ALL"].map(OsString::from);
     Ok(std::iter::once(program.into_os_string()).chain(unshared).chain(rest).collect())
+}
+
+/// The same without network, terminal and further namespaces, and with everybody's programs.
+pub(super) fn closed(env: &Env) -> Result<Vec<OsString>> {
+    let mut words = bwrap(env)?;
+    words.extend(["--disable-userns", "--unshare-net", "--new-session"].map(OsString::from));
+    words.extend(read_only(Path::new("/usr")));
+    words.extend(links_of_root());
+    Ok(words)
 }
 
 /// The directories of `/` that are links into `/usr`, or on an older system directories of their own.
@@ -436,10 +411,7 @@ impl Sandbox {
     }
 
     pub(super) fn contained_cmd(&self, is_read_only: bool, line: &str) -> Result<Cmd> {
-        let mut words = bwrap(&self.env)?;
-        words.extend(["--disable-userns", "--unshare-net", "--new-session"].map(OsString::from));
-        words.extend(read_only(Path::new("/usr")));
-        words.extend(links_of_root());
+        let mut words = closed(&self.env)?;
         // Of devices, only the one in which nothing is: an agent's file can be a link to any other.
         words.extend(["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"].map(OsString::from));
         words.extend(["--dev-bind", "/dev/null", "/dev/null"].map(OsString::from));

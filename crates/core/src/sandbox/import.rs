@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::incoming::{ALLOW, Incoming, MEMORY, refused};
-use super::{REFUSED, Sandbox, objects};
+use super::{REFUSED, Sandbox, objects, require_available};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::git::{Git, run_git};
@@ -75,6 +75,7 @@ impl Sandbox {
             return Ok(Imported::Nothing);
         }
         if !is_id(&tip) {
+            require_available(&self.env)?;
             return Err(refused("its HEAD names no commit that git can read"));
         }
         let now = ask(&["rev-parse", "-q", "--verify", &branch])?;

@@ -3,6 +3,7 @@
 //! never reads what an agent can write. It holds an agent back from everything outside of its worktree but the network
 //! and what everybody can read; it is no protection against a fault of the kernel.
 
+mod available;
 mod bubblewrap;
 mod import;
 mod incoming;
@@ -35,7 +36,8 @@ use crate::proc::Cmd;
 use crate::sys;
 use crate::text::Position;
 
-pub use self::bubblewrap::{TERMINAL, is_inside, require_available};
+pub use self::available::require_available;
+pub use self::bubblewrap::{TERMINAL, is_inside};
 pub use self::import::Imported;
 pub use self::incoming::Incoming;
 pub use self::spool::{HOOK, NOTIFY, report};
@@ -340,7 +342,7 @@ fn box_of(boxes: &Path, common_dir: &Path, record: &Path) -> Result<PathBuf> {
 /// The version of bubblewrap, and what of Landlock closes further, for a person. Fails as [`require_available`].
 pub fn describe(env: &Env) -> Result<String> {
     require_available(env)?;
-    let own = bubblewrap::version(env).unwrap_or_default();
+    let own = available::version(env).unwrap_or_default();
     let landlock = match sys::landlock_version() {
         6.. => "",
         _ => {

@@ -27,3 +27,18 @@ fn a_full_disk_leaves_nothing_of_an_import_and_is_named() {
     assert_eq!((tip(&app), found("tmp_*")), ("late".into(), String::new()));
     app.git(&["fsck"]);
 }
+
+#[test]
+fn an_old_bubblewrap_is_named_where_it_is_looked_for() {
+    let w = World::new();
+    let Some((app, _)) = contained(&w) else { return };
+    inside(&app, "true").succeeds();
+    let old = "*' --version '*) echo 'bubblewrap 0.6.1'; exit ;; *' --disable-userns '*) echo 'bwrap: Unknown option' >&2; exit 1 ;;";
+    w.program("bwrap", &format!("case \" $* \" in {old} esac; exec '{}' \"$@\"", which("bwrap").display()));
+    inside(&app, "true").exit(2).err_has("Unknown option").err_has("install bubblewrap 0.8 or newer");
+    app.shopfloor(&["new", "x", "task", "--sandbox"]).exit(2).any_out().err_has("no sandbox can be made");
+    // The agent has not done anything that is refused.
+    let said = app.spawn(&["list", "--status"]).exit(0);
+    assert!(!said.stdout.contains("import refused"), "{said}");
+    said.err_has("no sandbox can be made");
+}
