@@ -24,7 +24,7 @@ use crate::worker::{LandAs, LandedTip, Task, Worker};
 pub enum Landed {
     /// The work landed as this commit.
     Accepted(String),
-    /// The same, but what follows a landing failed. Its journal stays, so the next command finishes it.
+    /// The same, but what follows a landing failed: its journal stays, so the next command finishes it; or it was not pushed.
     Unfinished(String, Failure),
     /// The default branch is at this commit and already has all of the work.
     NothingToMerge(String),

@@ -108,11 +108,17 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return Err(changed_meanwhile(&name));
     }
     let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land), &checked)?;
-    match (pushed, &landed) {
-        (Some(pushed), Landed::Accepted(new)) => push_landed(ctx, &pushed, new)?,
-        (Some(_), _) => ctx.ui.note("nothing was pushed"),
-        _ => {}
-    }
+    let landed = match (pushed, landed) {
+        (Some(pushed), Landed::Accepted(new)) => match push_landed(ctx, &pushed, &new) {
+            Ok(()) => Landed::Accepted(new),
+            Err(failure) => Landed::Unfinished(new, failure),
+        },
+        (Some(_), landed) => {
+            ctx.ui.note("nothing was pushed");
+            landed
+        }
+        (None, landed) => landed,
+    };
     Ok(print_answer(ctx, &worker, worker.work.commit_sha.as_deref().unwrap_or_default(), &landed))
 }
 
@@ -267,7 +273,8 @@ fn push_landed(ctx: &Context<'_>, SeenPush { own, remote, base, count }: &SeenPu
     if own.remote(branch)? != *remote {
         return Err(failure::MOVED.failure(format!("{name} leads elsewhere by now, so nothing was pushed")).hint(then));
     }
-    push(own, remote, (new, branch), None, &then)?;
+    // Half of it is done.
+    push(own, remote, (new, branch), None, &then).map_err(|failure| Failure { exit: Exit::Failed, ..failure })?;
     ctx.ui.note(format!("{branch} was pushed to {name}"));
     Ok(())
 }

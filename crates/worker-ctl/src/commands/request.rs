@@ -117,14 +117,22 @@ fn carry_out(
             return Err(failure);
         }
     }
-    let url = match &facts.request {
-        Some(request) => request.url.clone(),
+    let made = match &facts.request {
+        Some(request) => Ok(request.url.clone()),
         None => forge.create((to, branch), target, (title, body), is_draft).map_err(|failure| {
             let why = format!("{branch} was pushed to {}, and no request was made", printable(&remote.name));
             Failure::failed(why)
                 .details(failure.details.clone().into_iter().chain(failure.causes()))
                 .hint(format!("the same command goes on: `worker-ctl request {name}`"))
-        })?,
+        }),
+    };
+    let url = match made {
+        Err(failure) if ctx.ui.is_json() => {
+            let not_made = joined(answer(facts, plan, ""), json!({ "created": false }));
+            ctx.ui.json(&joined(not_made, ctx.ui.error_key(&failure)));
+            return Ok(failure.exit);
+        }
+        made => made?,
     };
     if ctx.repo.is_own {
         set_upstream(own, &before.branch, (&remote.name, branch))?;

@@ -214,6 +214,10 @@ fn a_push_that_is_refused_makes_no_request_and_one_that_was_cut_goes_on() {
     assert_eq!((pushed(&w, "feature/adam"), forge.requests().len()), (String::new(), 0));
     Forge::bare(&w).sh("rm hooks/pre-receive").exit(0);
     forge.refuse(true);
+    let failed = floor.ctl(&["request", "adam", "--yes", "--json"]).exit(4).any_err().json();
+    assert_eq!((&failed["pushed"], &failed["created"]), (&json!(true), &json!(false)), "{failed}");
+    assert_eq!((text(&failed, "/sha"), text(&failed, "/branch")), (&*head(&at), "feature/adam"));
+    assert!(text(&failed, "/error/message").contains("no requests today"), "{failed}");
     let failed = floor.ctl(&["request", "adam", "--yes"]).exit(4);
     failed.err_has("was pushed to origin, and no request was made").err_has("no requests today").err_has("goes on");
     assert_eq!((pushed(&w, "feature/adam"), forge.requests().len()), (head(&at), 0));
@@ -366,6 +370,15 @@ fn accept_pushes_what_was_shown_and_nothing_that_came_between() {
     assert_ne!(pushed(&w, "main"), before);
     assert_eq!(pushed(&w, "main"), tip(&floor));
     assert!(forge.requests().is_empty());
+    // What has landed is told, also where the remote refuses it.
+    by_hand(&floor, "adam", &[("r.txt", "r\n")]);
+    let bare = Forge::bare(&w);
+    bare.write("hooks/pre-receive", "#!/bin/sh\nexit 1\n");
+    bare.sh("chmod +x hooks/pre-receive").exit(0);
+    let told = floor.ctl(&["accept", "adam", "--push", "--yes", "--json"]).exit(4).any_err().json();
+    assert_eq!((text(&told, "/outcome"), text(&told, "/sha")), ("accepted", &*tip(&floor)));
+    assert!(text(&told, "/error/message").contains("the push to origin was refused"), "{told}");
+    bare.sh("rm hooks/pre-receive").exit(0);
     // Somebody commits to main after a person has seen what goes.
     let at = by_hand(&floor, "adam", &[("b.txt", "b\n")]);
     let (git, app) = (crate::support::world::which("git"), floor.app.path.display());
