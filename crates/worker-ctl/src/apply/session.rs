@@ -277,17 +277,19 @@ fn end_program(ctx: &Context<'_>, worker: &Worker, pane: &Pane) -> Result<Option
 fn with_text(mut argv: Vec<String>, agent: &AgentTable, text: &str, (file, shown): (&Path, &Path)) -> Vec<String> {
     let (before, after) = task_words(&agent.task);
     argv.extend_from_slice(before);
+    let own = argv.len().to_string();
     if text.len() > typing::MAX_ARGUMENT {
         argv.push(typing::file_prompt(shown));
         argv.extend_from_slice(after);
     } else {
         // tmux passes on at most 16 KB, so a shell reads the text from the file. The `x` preserves trailing line ends. The
-        // words that come after the text come first, and are moved behind it one by one.
-        let script = r#"file=$1 left=$2; shift 2; text=$(cat "$file"; printf x); set -- "$@" "${text%x}"
+        // text goes behind so many words; those that follow may be a runner's. All words are moved to the end one by one.
+        let script = r#"file=$1 own=$2; shift 2; left=$(($# - own)); text=$(cat "$file"; printf x)
+            while [ "$own" -gt 0 ]; do set -- "$@" "$1"; shift; own=$((own - 1)); done; set -- "$@" "${text%x}"
             while [ "$left" -gt 0 ]; do set -- "$@" "$1"; shift; left=$((left - 1)); done; exec "$@""#;
-        let (file, left) = (file.to_string_lossy().into_owned(), after.len().to_string());
-        let shell = ["sh".into(), "-c".into(), script.into(), "sh".into(), file, left];
-        argv.splice(0..0, shell.into_iter().chain(after.iter().cloned()));
+        argv.extend_from_slice(after);
+        let shell = ["sh".into(), "-c".into(), script.into(), "sh".into(), file.to_string_lossy().into_owned(), own];
+        argv.splice(0..0, shell);
     }
     argv
 }

@@ -1,7 +1,7 @@
 //! worker-ctl: a person's own runner, an argv around the agent's program.
 
 use crate::support::floor::Floor;
-use crate::support::worker::{configure, prompts, refused};
+use crate::support::worker::{configure, prompts, refused, table};
 use crate::support::world::{World, mode, wait_for};
 
 /// A runner that writes down its words, prints something, and runs what it is given but for the last word.
@@ -97,6 +97,17 @@ fn only_named_variables_pass_and_a_task_is_an_argument_in_the_middle() {
     }
     assert!(!has("HIDDEN") && !has("TMUX"), "{inner}");
     assert_eq!(w.at(w.home("")).read("words").lines().last(), Some("end"));
+    // So it is where the runner runs all its words.
+    let mid = "\n[runners.mid]\ncommand = [\"env\", \"A=1\", \"{agent...}\", \"--tail\", \"{worker}\"]\n";
+    let script = "printf '<%s>' \"$@\" > ~/given; printf '> '; exec cat";
+    let more = format!("delivery = \"argv\"\ntask = [\"--prompt\", \"{{task}}\", \"it's\"]\n{mid}");
+    table(&floor, "shown", &["sh", "-c", script, "sh", "first"], &more);
+    floor.ctl(&["add", "eve", "--agent", "shown", "--runner", "mid"]).succeeds();
+    floor.ctl(&["up", "eve"]).succeeds();
+    floor.ctl(&["start", "eve", "--task", "two words\n"]).succeeds();
+    let given = || std::fs::read_to_string(w.home("given")).unwrap_or_default();
+    wait_for(|| given().ends_with("><it's><--tail><eve>"));
+    assert!(given().starts_with("<first><--prompt>") && given().contains("two words"), "{}", given());
 }
 
 #[test]
