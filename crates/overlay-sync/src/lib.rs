@@ -55,7 +55,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Sync(args) => commands::sync::run(ui, &Overlay::find_again(ui, env, flags)?, &args),
         Command::Watch => commands::watch::run(ui, &overlay()?),
         Command::Add(args) => commands::add::run(ui, &overlay()?, &args),
-        Command::Status(args) => commands::status::run(ui, &overlay()?, &args),
+        Command::Status(args) => commands::status::run(ui, Overlay::find_own(ui, env, flags)?, &args),
         Command::Check(args) => commands::check::run(ui, &overlay()?, &args),
         Command::Manifest(args) => commands::manifest::run(ui, &overlay()?, &args),
         Command::Conflicts => commands::conflicts::run(ui, &overlay()?),

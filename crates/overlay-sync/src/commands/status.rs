@@ -91,9 +91,13 @@ fn late_state(here: Option<LateState>, overlay: Option<LateState>) -> Option<(Fi
     Some((state, format!("{doing} {side}replaced file{rest}")))
 }
 
-pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
-    let workspaces = chosen(ui, overlay, args)?;
-    for_each_file(ui, overlay, &workspaces, &mut |answer| print(ui, answer))?;
+pub fn run(ui: &Ui, overlay: Option<Overlay>, args: &WorkspaceArgs) -> Result<Exit> {
+    let Some(overlay) = overlay else {
+        ui.note("this repository has no overlay: its usual place is the one of another repository of this name");
+        return Ok(Exit::Done);
+    };
+    let workspaces = chosen(ui, &overlay, args)?;
+    for_each_file(ui, &overlay, &workspaces, &mut |answer| print(ui, answer))?;
     Ok(Exit::Done)
 }
 

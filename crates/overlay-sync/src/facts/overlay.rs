@@ -36,6 +36,17 @@ impl Overlay {
         Overlay::of(ui, env, flags, git, repo)
     }
 
+    /// The same for a command that only looks; none where no worktree is attached and the usual place is the overlay of
+    /// another repository, which has the same name.
+    pub fn find_own(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Option<Overlay>> {
+        let (git, repo) = Git::here(env)?;
+        let is_unused = flags.value("overlay").is_none() && Workspace::overlays_of(&repo.common_dir).next().is_none();
+        match Overlay::of(ui, env, flags, git, repo) {
+            Err(failure) if is_unused && failure::OTHER_REPOSITORY.is_kind_of(&failure) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
     /// The same for a command that mostly finds nothing to do: git is asked only if its answer may have changed.
     pub fn find_again(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Overlay> {
         let mut git = Git::find(env)?;

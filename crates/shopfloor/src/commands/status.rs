@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use shopfloor_core::board::{self, Screen};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 use shopfloor_core::text::printable;
 use shopfloor_core::time::local_clock;
@@ -49,12 +49,15 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if !args.watch {
         let overview = read();
         overview.problems.iter().for_each(|problem| ui.warn(problem));
+        let failure = overview.problems.split_first();
+        let failure = failure.map(|(first, more)| Failure::failed(first).details(more.to_vec()));
         if ui.is_json() {
-            ui.json(&answer(&overview, &rows(&overview)));
+            let error = failure.as_ref().map_or(Value::Null, |failure| ui.error_key(failure));
+            ui.json_of_both(&answer(&overview, &rows(&overview)), &error);
         } else {
             lines(ui, &overview, &here).iter().for_each(|line| ui.line(line));
         }
-        return Ok(if overview.problems.is_empty() { Exit::Done } else { Exit::Failed });
+        return Ok(failure.map_or(Exit::Done, |failure| failure.exit));
     }
     let is_screen = std::io::stdout().is_terminal() && !ui.is_json();
     let screen = || {

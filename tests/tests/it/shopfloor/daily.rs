@@ -205,7 +205,9 @@ fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
     out.out_has("main checkout")
         .err_has("overlay-sync: it ended with exit status 4")
         .err_has("ledger-synth is not on the PATH");
-    assert_eq!(app.shopfloor(&["status", "--json"]).exit(4).any_err().json()["problems"].as_array().unwrap().len(), 2);
+    let told = app.shopfloor(&["status", "--json"]).exit(4).any_err().json();
+    assert_eq!(told["problems"].as_array().unwrap().len(), 2);
+    assert!(text(&told, "/error/message").contains("overlay-sync: it ended with exit status 4"), "{told}");
     // Nobody knows then which worktrees there are: a worker in one would be forgotten, and the worktree stay.
     let verbs: [&[&str]; 4] = [&["land"], &["rm"], &["rm", "--force"], &["go"]];
     w.program("worktree-spawn", "exit 4");

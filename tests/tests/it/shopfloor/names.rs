@@ -135,3 +135,18 @@ fn what_lands_on_the_way_is_the_branch_that_the_worktree_was_made_with() {
     app.shopfloor(&["land", "a"]).exit(0).any_out().err_has("its work on main.a lands on main");
     assert!(app.has("g"));
 }
+
+/// Overlays are called after directories.
+#[test]
+fn a_repository_without_an_overlay_is_not_concerned_with_that_of_another_of_its_name() {
+    let w = World::new();
+    let (one, other) = (w.repo("p/app"), w.repo("q/app"));
+    one.commit(".gitignore", ".env\n");
+    other.commit(".gitignore", ".env\n");
+    one.write(".env", "A=1\n");
+    one.overlay(&["add", ".env"]).succeeds();
+    one.overlay(&["attach"]).succeeds();
+    other.shopfloor(&["status"]).exit(0).out_has("main checkout");
+    other.overlay(&["status"]).exit(0).err_has("has no overlay");
+    other.overlay(&["attach"]).exit(2).err_has("belongs to");
+}
