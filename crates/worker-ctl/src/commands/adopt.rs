@@ -1,7 +1,7 @@
 //! `add --worktree`: makes workers of worktrees of the person's own repository.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -300,16 +300,14 @@ fn describe(
     Ok(worker)
 }
 
+/// The settings of the worktree itself by which git runs or redirects something.
+fn own_programs(env: &Env, found: &Adoptable) -> Result<Vec<(String, String)>> {
+    adoption::own_programs(&Git::find(env)?, &found.repo.common_dir, &found.repo.git_dir)
+}
+
 /// The hooks and settings of the repository that an agent may have written.
 fn programs(ctx: &Context<'_>, found: &Adoptable) -> Result<BTreeSet<String>> {
     adoption::programs(&Git::find(ctx.env)?, &found.repo.common_dir)
-}
-
-/// The settings of the worktree itself by which git runs or redirects something.
-fn own_programs(env: &Env, found: &Adoptable) -> Result<Vec<(String, String)>> {
-    let settings = Git::find(env)?.own_programs(&found.repo.common_dir, &found.repo.git_dir)?;
-    let text = |value: Option<OsString>| value.map_or("true".into(), |value| value.to_string_lossy().into_owned());
-    Ok(settings.into_iter().map(|(key, value)| (key, text(value))).collect())
 }
 
 fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, (worker, before): (&Worker, Option<&Adopted>)) -> Result<()> {

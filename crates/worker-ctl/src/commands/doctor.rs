@@ -8,10 +8,10 @@ use clap::Args as ClapArgs;
 use shopfloor_core::agents::AgentProgram;
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::git::{Git, ListedWorktree};
+use shopfloor_core::git::{Git, ListedWorktree, recorded_dir};
 use shopfloor_core::proc;
 use shopfloor_core::sandbox as core_sandbox;
-use shopfloor_core::text::shell_word;
+use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::{check, clone_hooks, repair, runner, sandbox, transition};
 use crate::commands;
@@ -24,7 +24,7 @@ use crate::root::follow_source;
 use crate::store::{self, State};
 use crate::tmux::{self, Pane, Tmux};
 use crate::work_repo::{PUSH_URL, is_rebasing};
-use crate::worker::{Session, Task, Worker};
+use crate::worker::{Adopted, Session, Task, Worker};
 use crate::worker_notes::{Fault, Note};
 
 #[derive(Debug, ClapArgs)]
@@ -386,23 +386,29 @@ fn check_hooks<'a>(ctx: &'a Context<'_>) -> Result<Findings<'a>> {
     Ok(or_good(findings, "hooks", "the clone has those of the source"))
 }
 
-/// Hooks and settings that the person's own repository has had since agents work there.
+/// Hooks and settings that the person's own repository, and their worktrees, have had since agents work there.
 fn check_new_programs<'a>(ctx: &Context<'_>, state: &State) -> Result<Findings<'a>> {
-    let known = |worker: &Worker| worker.adopted.as_ref()?.programs.clone();
-    let adopted: Vec<(String, BTreeSet<String>)> =
-        state.workers.values().filter_map(|worker| Some((worker.name.clone(), known(worker)?))).collect();
-    let Some((first, _)) = adopted.first() else { return Ok(Findings::new()) };
-    let now = adoption::programs(&Git::find(ctx.env)?, &ctx.of(state.require(first)?)?.repo.common)?;
-    let findings = adopted.into_iter().filter_map(|(name, before)| {
-        let new: Vec<String> = now.difference(&before).map(|program| adoption::without_digest(program)).collect();
-        let detail = format!("since {name} was adopted, the repository has got {}", new.join(", "));
-        let path = state.workers.get(&name).map(|worker| shell_word(worker.tree())).unwrap_or_default();
+    let Some(first) = state.workers.values().find(|worker| worker.adopted.is_some()) else {
+        return Ok(Findings::new());
+    };
+    let (git, common) = (Git::find(ctx.env)?, ctx.of(first)?.repo.common);
+    let now = adoption::programs(&git, &common)?;
+    let mut findings = Findings::new();
+    for worker in state.workers.values() {
+        let Some(Adopted { programs: Some(before), accepted, .. }) = &worker.adopted else { continue };
+        let own = recorded_dir(&common, worker.tree())?.map(|dir| adoption::own_programs(&git, &common, &dir));
+        let own = own.transpose()?.unwrap_or_default().into_iter().filter(|setting| !accepted.contains(setting));
+        let own = own.map(|(key, _)| printable(&format!("the setting {key} of its worktree")));
+        let new: Vec<String> =
+            now.difference(before).map(|program| adoption::without_digest(program)).chain(own).collect();
+        let detail = format!("since {} was adopted, the repository has got {}", worker.name, new.join(", "));
         let fix = format!(
-            "take out what you did not put there; then `worker-ctl add --worktree {path}` takes the rest as known"
+            "take out what you did not put there; then `worker-ctl add --worktree {}` takes the rest as known",
+            shell_word(worker.tree())
         );
-        (!new.is_empty()).then(|| Finding::bad("programs", detail, fix, None))
-    });
-    Ok(findings.collect())
+        findings.extend((!new.is_empty()).then(|| Finding::bad("programs", detail, fix, None)));
+    }
+    Ok(findings)
 }
 
 fn check_settings<'a>(ctx: &'a Context<'_>, state: &State) -> Result<Findings<'a>> {

@@ -1,6 +1,7 @@
 //! A worktree of the person's own repository that is to become a worker's.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
@@ -230,6 +231,12 @@ pub fn programs(git: &Git, common_dir: &Path) -> Result<BTreeSet<String>> {
         (!name.ends_with(".sample") && !is_ours).then(|| with_digest(format!("the hook {name}"), &text))
     });
     Ok(settings.chain(hooks).collect())
+}
+
+/// The settings of a worktree's own by which git runs or redirects something; `git_dir` is the repository's record of it.
+pub fn own_programs(git: &Git, common_dir: &Path, git_dir: &Path) -> Result<Vec<(String, String)>> {
+    let text = |value: Option<OsString>| value.map_or("true".into(), |value| value.to_string_lossy().into_owned());
+    Ok(git.own_programs(common_dir, git_dir)?.into_iter().map(|(key, value)| (key, text(value))).collect())
 }
 
 /// The words for one of [`programs`].

@@ -282,6 +282,8 @@ fn what_a_worktrees_own_configuration_runs_is_obeyed_as_a_person_has_accepted_it
     feat.git(&["config", "--worktree", "filter.up.clean", "touch ../ran; cat"]);
     assert!(is_clean());
     assert!(!app.path.with_file_name("ran").exists());
+    let is_told = || floor.ctl(&["doctor"]).any_status().any_err().stdout.contains("filter.up.clean of its worktree");
+    assert!(is_told());
     // The same command again accepts it anew.
     add(&[]).exit(3).err_has("touch ../ran; cat");
     add(&["--yes"])
@@ -289,7 +291,7 @@ fn what_a_worktrees_own_configuration_runs_is_obeyed_as_a_person_has_accepted_it
         .any_out()
         .err_has("no longer obeys filter.up.clean=tr a-z A-Z")
         .err_has("obeys filter.up.clean=touch");
-    assert!(!is_clean() && app.path.with_file_name("ran").exists());
+    assert!(!is_told() && !is_clean() && app.path.with_file_name("ran").exists());
     feat.git(&["config", "--worktree", "--unset", "filter.up.clean"]);
     add(&[]).exit(0).any_out().err_has("no longer obeys");
     add(&[]).exit(1).err_has("already");
