@@ -31,7 +31,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let path = match &args.name {
         None => main.to_string_lossy().into_owned(),
         Some(name) => {
-            let overview = overview::places(&env.at(&main)?)?;
+            let overview = overview::worktrees(&env.at(&main)?)?;
             overview.problems.iter().for_each(|problem| ui.warn(problem));
             let rows = rows(&overview);
             let row = require(&rows, name)?;

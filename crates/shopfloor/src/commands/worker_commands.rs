@@ -118,7 +118,8 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     if names == 0 && verb.whom == Whom::One {
         return Err(Failure::usage("the agent is missing").hint("name one: `shopfloor status` lists them"));
     }
-    let rows = here(env)?;
+    // Nobody is looked for without a name, and all programs can be ended whatever is known of them.
+    let rows = if names == 0 { Vec::new() } else { here(env)? };
     let mut all = vec![verb.command.to_owned()];
     for name in &words[..names] {
         let row = require(&rows, name)?;
@@ -275,7 +276,7 @@ pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
         _ => (Exit::Failed, "failed"),
     };
     Err(Failure::new(exit, kind, format!("{shown} cannot be adopted on the way"))
-        .details(adopted.error)
+        .details(adopted.error.iter().flat_map(|why| why.lines()).map(str::to_owned))
         .hint(format!("look at what it says: `shopfloor adopt {}`", word_of(row))))
 }
 

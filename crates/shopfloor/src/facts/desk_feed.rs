@@ -209,6 +209,7 @@ pub fn watch(site: usize, env: &Env, news: &Sender<News>) {
         (near, far, is_up, asked) = (near_now, far_now, up_now, Instant::now());
         if now.floor.is_none() && !now.problems.is_empty() {
             // What cannot be read now is as it was.
+            now.unread = now.unread.filter(|_| told.floor.is_none());
             (now.floor, now.workers) = (told.floor, told.workers);
             now.agents = if now.agents.is_empty() { told.agents } else { now.agents };
         }

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::env::{Env, FRONT};
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::forge::FORGE;
 use shopfloor_core::proc::map_parallel;
 
-use super::run_tool::{answer_of, ask, command, program};
+use super::run_tool::{Answer, answer_of, ask, command, program};
 
 /// The answers.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,8 @@ pub struct Overview {
     pub ledger: Option<LedgerState>,
     /// Why a tool has nothing to say, where it should.
     pub problems: Vec<String>,
+    /// What worker-ctl answered if there is a root, and it cannot say who works there.
+    pub unread: Option<Answer>,
 }
 
 /// A root of worker-ctl.
@@ -45,14 +47,30 @@ pub struct LedgerState {
     pub event_count: u64,
 }
 
-/// Where agents and workers are, and nothing else. Exit 4 if the tool that knows which worktrees there are cannot say so.
+/// Where agents and workers are, and nothing else. Fails if a tool that knows it cannot say so.
 pub fn places(env: &Env) -> Result<Overview> {
-    placed(env, [&["worktree-spawn", "list"], &["worker-ctl", "status"]])
+    worktrees(env).and_then(require_workers)
 }
 
 /// The same, and how many commits each branch has that have not landed.
 pub fn counted_places(env: &Env) -> Result<Overview> {
-    placed(env, [&["worktree-spawn", "list", "--stat"], &["worker-ctl", "status", "--stat"]])
+    placed(env, [&["worktree-spawn", "list", "--stat"], &["worker-ctl", "status", "--stat"]]).and_then(require_workers)
+}
+
+/// The same as [`places`], also if nobody can say who works there.
+pub fn worktrees(env: &Env) -> Result<Overview> {
+    placed(env, [&["worktree-spawn", "list"], &["worker-ctl", "status"]])
+}
+
+/// Without the workers an agent looks like one that nobody has started.
+fn require_workers(found: Overview) -> Result<Overview> {
+    let Some(answer) = &found.unread else { return Ok(found) };
+    let (exit, kind) = match answer.status.code() {
+        2 => (Exit::Bad, "malformed"),
+        3 => (Exit::Decide, "undecided"),
+        _ => (Exit::Failed, "state"),
+    };
+    Err(answer.told_as(|why| Failure::new(exit, kind, why)))
 }
 
 fn placed(env: &Env, questions: [&[&str]; 2]) -> Result<Overview> {
@@ -72,8 +90,8 @@ fn placed(env: &Env, questions: [&[&str]; 2]) -> Result<Overview> {
 
 /// What worker-ctl says of its workers now, in place of what it said before.
 pub fn with_workers(env: &Env, before: Overview) -> Overview {
-    let Overview { workers, floor, problems, .. } = read_these(env, &[&["worker-ctl", "status", "--stat"]]);
-    Overview { workers, floor, problems, ..before }
+    let Overview { workers, floor, problems, unread, .. } = read_these(env, &[&["worker-ctl", "status", "--stat"]]);
+    Overview { workers, floor, problems, unread, ..before }
 }
 
 /// Whether a worktree has neither a commit that has not landed nor a change.
@@ -91,11 +109,7 @@ pub fn ask_forge(env: &Env, is_fresh: bool) -> Result<()> {
     if asked.status.code() == 0 || asked.is_unused() {
         return Ok(());
     }
-    let why = asked.error.unwrap_or_else(|| "the forge could not be asked".to_owned());
-    let mut lines = why.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
-    let failure = FORGE.failure(lines.next().unwrap_or_default()).details(lines);
-    let hints = asked.records.iter().filter_map(|record| record.pointer("/error/hints")?.as_array()).flatten();
-    Err(hints.filter_map(Value::as_str).fold(failure, |failure, hint| failure.hint(hint)))
+    Err(asked.told_as(|why| FORGE.failure(why)))
 }
 
 /// Asks all tools at once.
@@ -112,14 +126,18 @@ pub fn read(env: &Env) -> Overview {
 
 fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
     let answers = map_parallel(questions, |words| ask(env, words));
-    let (mut problems, mut records) = (Vec::new(), BTreeMap::new());
+    let (mut problems, mut records, mut unread) = (Vec::new(), BTreeMap::new(), None);
     for (words, answer) in questions.iter().zip(answers) {
         let told = match answer {
             // A repository without workers has no root.
             Ok(answer) if answer.is_unused() => Vec::new(),
             Ok(answer) => {
-                problems.extend(answer.failure().map(|why| format!("{}: {why}", words[0])));
-                answer.records
+                // In one line.
+                let why = answer.failure().map(|why| why.replace("\ncaused by: ", ": "));
+                problems.extend(why.map(|why| format!("{}: {why}", words[0])));
+                let records = answer.records.clone();
+                unread = unread.or(Some(answer).filter(|answer| words[0] == "worker-ctl" && answer.has_failed()));
+                records
             }
             Err(failure) => {
                 problems.push(failure.to_string());
@@ -141,5 +159,5 @@ fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
         event_count: record["event_count"].as_u64().unwrap_or(0),
     });
     let workers: Vec<Value> = workers.collect();
-    Overview { main: env.cwd.clone(), agents, workers, floor, overlay, sweatfiles, ledger, problems }
+    Overview { main: env.cwd.clone(), agents, workers, floor, overlay, sweatfiles, ledger, problems, unread }
 }

@@ -7,6 +7,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd, Status};
+use shopfloor_core::ui::in_front_words;
 
 /// What a tool answered with `--json`.
 #[derive(Clone, Debug)]
@@ -40,6 +41,15 @@ impl Answer {
 
     fn has_kind(&self, kind: &str) -> bool {
         self.records.iter().any(|record| record.pointer("/error/kind") == Some(&kind.into()))
+    }
+
+    /// Its failure, told as ours: a line of its message each, and its hints.
+    pub fn told_as(&self, begin: impl FnOnce(String) -> Failure) -> Failure {
+        let why = self.error.clone().unwrap_or_else(|| format!("it ended with {}", self.status));
+        let mut lines = why.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
+        let failure = begin(lines.next().unwrap_or_default()).details(lines);
+        let hints = self.records.iter().filter_map(|record| record.pointer("/error/hints")?.as_array()).flatten();
+        hints.filter_map(Value::as_str).fold(failure, |failure, hint| failure.hint(in_front_words(hint)))
     }
 
     /// Why it failed, if it did. A tool that died has no message.

@@ -93,6 +93,11 @@ pub struct Told {
 pub fn rows(overview: &Overview) -> Vec<Row> {
     let agents = overview.agents.iter().filter(|record| record.get("worktree").is_some()).map(agent_row);
     let mut rows: Vec<Row> = agents.collect();
+    // Whether a program works or waits, nobody can tell then.
+    for row in rows.iter_mut().filter(|row| overview.unread.is_some() && row.alive == "up") {
+        row.waits_for = Some("look");
+        row.told.text = "what it does cannot be read".to_owned();
+    }
     for worker in overview.workers.iter().map(worker_row) {
         // A seat in a worktree is not the agent that works there.
         let mut there: Vec<&mut Row> =
@@ -405,7 +410,9 @@ pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::run_tool::Answer;
     use serde_json::json;
+    use shopfloor_core::proc::Status;
 
     fn overview() -> Overview {
         let agent = |id: &str, name: &str, path: &str| json!({ "id": id, "name": name, "kind": "subtree", "worktree": path, "branch": id, "alive": "up", "pending": 2 });
@@ -440,6 +447,16 @@ mod tests {
         all.agents[0]["error"] = "git took longer than 20 s".into();
         all.workers[0]["worktree"] = "/app/a".into();
         assert_eq!(legend(&super::rows(&all), true)[0], "a: git took longer than 20 s");
+        // Where nobody can say what programs do, a person looks.
+        let answer = Answer {
+            status: Status::Exited(4),
+            records: vec![],
+            error: None,
+            text: String::new(),
+            said: String::new(),
+        };
+        let unread = super::rows(&Overview { workers: vec![], unread: Some(answer), ..overview() });
+        assert!(unread.iter().all(|row| row.waits_for == Some("look")));
     }
 
     #[test]

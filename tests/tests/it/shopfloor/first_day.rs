@@ -1,6 +1,7 @@
 //! What a stranger met on the first day.
 
 use crate::support::door::app;
+use crate::support::floor::Floor;
 use crate::support::world::{World, which, write};
 
 #[test]
@@ -179,13 +180,49 @@ fn a_root_that_is_gone_refuses_no_removal_and_is_named() {
     app.run("worker-ctl", &["init", "--target", root.to_str().unwrap()]).succeeds();
     app.shopfloor(&["new", "x"]).exit(0).any_out().any_err();
     std::fs::remove_file(root.join("state.json")).unwrap();
-    app.shopfloor(&["rm", "x"]).exit(1).any_out().err_has("run `worker-ctl doctor --rebuild`");
+    app.shopfloor(&["rm", "x"]).exit(4).any_out().err_has("run `worker-ctl doctor --rebuild`");
     std::fs::remove_dir_all(&root).unwrap();
     app.shopfloor(&["rm", "x"]).exit(0).any_err().out_has("removed main.x");
     let doctor = app.shopfloor(&["doctor"]).exit(1).any_err();
     doctor.out_has("wrong  worker-ctl       state: ").out_has("the directory does not exist; restore it");
     let made = app.run("worker-ctl", &["init"]).exit(0).any_out();
     made.err_has("the repository now records").err_has(&format!("`--root {}`", root.display()));
+}
+
+/// Nobody can say then whether an agent was started, and what it does.
+#[test]
+fn where_the_state_cannot_be_read_each_verb_says_why() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["ada"]);
+    let app = &floor.app;
+    let run = |words: &str| app.shopfloor(&words.split(' ').collect::<Vec<_>>());
+    floor.root.write("state.json", "{");
+    for words in [
+        "review ada",
+        "back ada x",
+        "peek ada",
+        "send ada hi",
+        "attach ada",
+        "answer ada",
+        "start ada x",
+        "land ada",
+        "rm ada",
+        "rm --force ada",
+        "review",
+        "jump --name",
+    ] {
+        let refused = run(words).exit(4);
+        refused.err_has("state.json: EOF").err_has("\n  hint: run `worker-ctl doctor --rebuild`");
+        assert_eq!(refused.stdout, "", "{words}");
+    }
+    // Where a directory is, and the programs of all, depend on none of it.
+    assert_eq!(run("go ada").exit(0).any_err().stdout.trim_end(), app.path.with_file_name("ada").to_str().unwrap());
+    run("stop").exit(0).any_out().err_has("state.json: EOF");
+    // What the system says is told with what it was about.
+    let error = r#"{"v":1,"error":{"kind":"failed","message":"cannot read it\ncaused by: no luck","hints":["try"]}}"#;
+    w.program("worker-ctl", &format!("printf '%s\\n' '{error}'; exit 4"));
+    run("status").exit(4).any_out().err_has("worker-ctl: cannot read it: no luck\n");
+    run("review ada").exit(4).err_has("cannot read it\n  caused by: no luck\n  hint: try\n");
 }
 
 /// `new` has no option for the place of worktrees; the setting is a person's.
