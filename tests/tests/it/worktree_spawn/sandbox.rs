@@ -1,30 +1,9 @@
 //! `run --sandbox`: git works inside, nothing outside is reached, and only sound commits come out.
 
-use crate::support::sandbox::works;
+use crate::support::sandbox::{contained, inside, tip, works};
 use crate::support::spawn::{app, start, subtree};
 use crate::support::sweep::{assert_often, sweep_tool};
-use crate::support::world::{Output, Repo, World, text, wait_for, write};
-
-/// A repository with an agent `main.feat`, if this machine can make sandboxes.
-pub(super) fn contained(w: &World) -> Option<(Repo<'_>, Repo<'_>)> {
-    if !works(w) {
-        return None;
-    }
-    let app = app(w);
-    app.write("a.txt", "one\n");
-    app.commit("a.txt", "two\n");
-    let feat = subtree(&app, &["feat"]);
-    Some((app, feat))
-}
-
-/// Runs a line for bash in the agent's sandbox.
-pub(super) fn inside(app: &Repo<'_>, line: &str) -> Output {
-    app.spawn(&["run", "main.feat", "--sandbox", "--", "bash", "-c", line])
-}
-
-pub(super) fn tip(app: &Repo<'_>) -> String {
-    app.git(&["log", "--format=%s", "-1", "main.feat"]).trim().to_owned()
-}
+use crate::support::world::{Repo, World, text, wait_for, write};
 
 #[test]
 fn git_works_inside_and_commits_come_out() {

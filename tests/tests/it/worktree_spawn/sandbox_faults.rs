@@ -1,6 +1,6 @@
 //! `run --sandbox` on machines where something is missing or full, and where agents leave what is hard to remove.
 
-use super::sandbox::{contained, inside, tip};
+use crate::support::sandbox::{contained, inside, tip};
 use crate::support::world::{World, which};
 
 #[test]
