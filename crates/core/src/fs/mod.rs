@@ -37,7 +37,7 @@ pub(crate) use self::read::read_regular;
 pub use self::read::{
     ends_line, last_line, open_plain, read, read_head, read_no_follow, read_own, read_tail, read_text,
 };
-pub use self::removal::{open_up, size_in_words, size_of};
+pub use self::removal::{has_only_dirs, open_up, size_in_words, size_of};
 pub use self::root::{Content, Found, Listing, Root};
 pub use self::root_list::Bytes;
 pub use self::staging::{RESERVED, Staged, Staging};

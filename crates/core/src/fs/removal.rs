@@ -121,10 +121,39 @@ fn remove_at(top: &OwnedFd, dir: &OwnedFd, name: &OsStr, levels: u32, moved: &mu
     }
 }
 
-/// Gives the owner of a directory back what rights to it they lack, and follows no link in its place. Another user's stays
-/// as it is, and whoever looks into it then says so.
+/// Gives the owner of a directory back what rights they lack to it and to those in it, and follows no link in their place.
+/// Another user's stay as they are, and whoever looks into one then says so.
 pub fn open_up(dir: &Path) {
-    let _ = open_dir(CWD, dir.as_os_str());
+    let _ = open_dir(CWD, dir.as_os_str()).and_then(|top| walk(top, |at, name| Ok(open_dir(at, name).ok())));
+}
+
+/// Whether nothing but directories lies in one, which may lie deeper than a path can name.
+pub fn has_only_dirs(above: &Path, dir: &Path) -> bool {
+    let open = |at: &OwnedFd, name: &OsStr| openat(at, name, DIR, Mode::empty());
+    let top =
+        openat(CWD, above, DIR, Mode::empty()).and_then(|top| dir.iter().try_fold(top, |at, name| open(&at, name)));
+    top.and_then(|top| walk(top, |at, name| open(at, name).map(Some))).is_ok()
+}
+
+/// Opens what lies below an open directory by `open`, which gets a directory and a name in it. There can be thousands of
+/// levels, so only one is held open.
+fn walk(
+    mut at: OwnedFd,
+    open: impl Fn(&OwnedFd, &OsStr) -> rustix::io::Result<Option<OwnedFd>>,
+) -> rustix::io::Result<()> {
+    let mut levels = vec![names_in(&at)?];
+    while let Some(names) = levels.last_mut() {
+        let Some(name) = names.pop() else {
+            levels.pop();
+            at = openat(&at, "..", DIR, Mode::empty())?;
+            continue;
+        };
+        if let Some(inner) = open(&at, &name)? {
+            levels.push(names_in(&inner)?);
+            at = inner;
+        }
+    }
+    Ok(())
 }
 
 /// Opens a directory to remove what is in it, which its owner may have protected, as Go does with its module cache.

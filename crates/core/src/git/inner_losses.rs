@@ -6,6 +6,8 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use super::guard::{AS_COMMITTED, Pinned, recorded_path};
 use super::integrity::{require_plain, require_plain_common};
 use super::sanitized_common_dir::{Owner, require_no_way_out};
@@ -83,13 +85,16 @@ impl Git {
         Ok(None)
     }
 
-    /// A directory that cannot be read, and of which git therefore says nothing. Not one that git ignores.
+    /// A directory that cannot be read, and of which git therefore says nothing. Not one that git ignores, and none that lies
+    /// too deep and has no file.
     pub fn unreadable(&self, worktree: &Path) -> Result<Option<String>> {
         let all = walkdir::WalkDir::new(worktree).into_iter().filter_entry(|entry| entry.file_name() != ".git");
         let is_gone = |failed: &walkdir::Error| failed.io_error().is_some_and(|e| e.kind() == ErrorKind::NotFound);
         let relative = |failed: walkdir::Error| {
             let path = failed.path().filter(|_| !is_gone(&failed))?;
-            Some(path.strip_prefix(worktree).ok()?.join(""))
+            let (dir, error) = (path.strip_prefix(worktree).ok()?, failed.io_error()?.raw_os_error());
+            let is_deep = error == Some(Errno::NAMETOOLONG.raw_os_error());
+            (!is_deep || !fs::has_only_dirs(worktree, dir)).then(|| dir.join(""))
         };
         let closed: Vec<PathBuf> = all.filter_map(|entry| relative(entry.err()?)).collect();
         let ignored = self.ignored(worktree, &closed, None)?;

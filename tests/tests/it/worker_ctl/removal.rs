@@ -318,7 +318,8 @@ fn what_is_staged_beside_a_conflict_is_kept() {
     assert_eq!(floor.root.git(&["show", &format!("{}:other", kept.trim())]), "later\n");
 }
 
-/// An agent can close its worktree to everybody: that is told, and a forced removal opens it.
+/// An agent can close its worktree, and directories there, to everybody: that is told, and a forced removal opens them. Nor
+/// does it matter how deep directories are.
 #[test]
 fn a_closed_worktree_is_named_and_goes_when_that_is_forced() {
     let w = World::new();
@@ -328,17 +329,20 @@ fn a_closed_worktree_is_named_and_goes_when_that_is_forced() {
     let (x, y) = (spawned("x"), spawned("y"));
     app.run("worker-ctl", &["add", "--worktree", x.path.to_str().unwrap()]).succeeds().any_err();
     for at in [&adam, &x, &y] {
-        at.sh("echo x > new && chmod 0 .").exit(0);
+        at.sh("mkdir z && echo x > z/new && chmod 0 z .").exit(0);
     }
     app.run_bound("shopfloor", &["status"]).any_status().any_err().out_has("x: cannot look at ");
     let (nuke, open) = (["nuke", "adam", "--worktree", "--yes"], "`chmod u+rwx ");
     floor.root.run_bound("worker-ctl", &nuke).exit(4).any_out().err_has(open);
     floor.root.run_bound("worker-ctl", &["reset", "adam", "--force", "--yes"]).exit(0).any_out().any_err();
-    assert!(!adam.has("new"));
-    adam.sh("chmod 0 .").exit(0);
+    assert!(!adam.has("z"));
+    adam.sh("mkdir z; chmod 0 z .").exit(0);
     floor.root.run_bound("worker-ctl", &[&nuke[..], &["--force"]].concat()).exit(0).any_out().any_err();
     app.run_bound("worktree-spawn", &["remove", "y"]).exit(4).any_out().err_has(open);
-    app.run_bound("worktree-spawn", &["remove", "y", "--force"]).exit(0).any_out().any_err();
+    let deep = "perl -e 'for (1..3000) { mkdir q(d); chdir q(d) }'";
+    app.sh(&format!("chmod 700 '{0}' && cd '{0}' && {deep}", y.path.display())).exit(0);
+    let kept = app.run_bound("worktree-spawn", &["remove", "y", "--force"]).exit(0).any_err().stdout;
+    assert_eq!(app.git(&["show", &format!("{}:z/new", kept.trim())]), "x\n");
     app.run_bound("shopfloor", &["rm", "x", "--force"]).exit(0).any_out().any_err();
     assert!([adam, x, y].iter().all(|at| !at.path.exists()));
 }
