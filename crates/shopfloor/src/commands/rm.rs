@@ -54,7 +54,7 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
     let there = repository::near(env)?;
     overview::ask_forge(&there, true)?;
     let is_merged = |row: &Row| row.request.as_ref().is_some_and(|request| request["state"] == "merged");
-    let (mut exit, mut taken) = (Exit::Done, Vec::new());
+    let (mut taken, mut stay) = (Vec::new(), Vec::new());
     for row in here(env)?.iter().filter(|row| is_merged(row) && row.task.as_deref() == Some("needs_review")) {
         let Some(worker) = &row.worker else { continue };
         if common.dry_run {
@@ -74,8 +74,7 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
             (_, error) => {
                 let why = error.and_then(|error| error["message"].as_str()).unwrap_or("its request cannot be taken in");
                 let why = why.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-                ui.warn(format!("{} stays: {why}", printable(&row.name)));
-                exit = Exit::No;
+                stay.push((Exit::No, format!("{} stays: {why}", printable(&row.name))));
             }
         }
     }
@@ -84,26 +83,44 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
     let is_taken = |row: &&Row| row.landed.is_some() || row.worker.as_ref().is_some_and(|name| taken.contains(name));
     let is_over = |row: &&Row| is_merged(row) && row.task.as_deref() == Some("idle");
     let over: Vec<&Row> = rows.iter().filter(is_over).filter(is_taken).collect();
-    if over.is_empty() {
+    if over.is_empty() && stay.is_empty() {
         ui.nothing_to_do();
     }
     for row in over {
         let names = vec![row.worker.clone().unwrap_or_else(|| row.name.clone())];
         // What worktree-spawn notes of the branch is not so a moment later.
         let quiet = Common { quiet: true, ..common.clone() };
-        let removed = remove(ui, env, &quiet, &Args { names, merged: false, force: false, yes: false, reap: false })?;
-        // An error is the last line of an answer.
-        if removed.code() != 0 {
-            return Ok(removed);
-        }
-        if !common.dry_run {
-            delete_branch(&there, row)?;
-            if !ui.is_json() {
-                ui.done(format!("removed {}", printable(&row.name)));
+        let args = Args { names, merged: false, force: false, yes: false, reap: false };
+        let removed = remove(ui, env, &quiet, &args).and_then(|exit| match exit.code() == 0 && !common.dry_run {
+            true => delete_branch(&there, row).map(|()| exit),
+            false => Ok(exit),
+        });
+        let name = printable(&row.name);
+        match removed {
+            Ok(exit) if exit.code() == 0 && (common.dry_run || ui.is_json()) => {}
+            Ok(exit) if exit.code() == 0 => ui.done(format!("removed {name}")),
+            // Somebody has ended it.
+            Ok(exit) if exit.code() > 128 => return Ok(exit),
+            Ok(exit) => stay.push((exit, format!("{name} stays"))),
+            Err(failure) => {
+                let why = std::iter::once(failure.to_string()).chain(failure.hints).collect::<Vec<_>>().join("; ");
+                stay.push((failure.exit, format!("{name} stays: {why}")));
             }
         }
     }
-    Ok(exit)
+    require_none(stay)
+}
+
+/// Fails with the worst exit if some stay. An error is the last line of an answer.
+fn require_none(stay: Vec<(Exit, String)>) -> Result<Exit> {
+    let worst = stay.iter().map(|(exit, _)| *exit).max_by_key(|exit| exit.code());
+    worst.map_or(Ok(Exit::Done), |worst| {
+        let failure = Failure::new(worst, "incomplete", "not all agents whose requests were merged are removed");
+        let lines = stay.iter().map(|(_, line)| format!("  {line}"));
+        Err(failure
+            .details(lines)
+            .hint("`shopfloor status` shows them; mend what it says, then run the same command again"))
+    })
 }
 
 /// Deletes the branch of a removed agent if it is where it was when its request was merged. A ref of ours keeps the commit.

@@ -265,6 +265,20 @@ fn what_was_merged_there_goes_here_and_nothing_else() {
     assert_eq!(app.git(&["branch", "--list", "*one"]), "");
     assert_eq!(app.git(&["for-each-ref", "--contains", &tip, "refs/shopfloor/accepted/"]).lines().count(), 1);
     assert_eq!((row(app, "one"), row(app, "two")["request"]["state"].clone()), (json!(null), json!("open")));
+    // Whoever cannot go holds up nobody else.
+    trees.push(w.at(app.shopfloor(&["new", "zoe", "think"]).exit(0).any_err().stdout.trim_end()));
+    commit(&trees[2], "zoe", &["zoe"], "zoe");
+    floor.until("zoe", "needs_review");
+    app.shopfloor(&["request", "zoe", "--yes"]).exit(0).any_out().any_err();
+    for (number, at) in [(101, &trees[1]), (102, &trees[2])] {
+        forge.set(number, "headRefOid", head(at).into());
+        forge.set(number, "state", "MERGED".into());
+    }
+    trees[1].write("untracked", "mine\n");
+    app.shopfloor(&["rm", "--merged"]).exit(1).out_has("removed zoe").err_has("two stays");
+    assert!(trees[1].has("untracked") && !trees[2].path.exists());
+    let again = app.shopfloor(&["rm", "--merged", "--json"]).exit(1).any_err().json_lines();
+    assert!(text(again.last().unwrap(), "/error/message").contains("two stays"), "{again:?}");
 }
 
 /// The name of a request's branch is its author's choice.
