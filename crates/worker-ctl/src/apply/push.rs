@@ -179,7 +179,8 @@ fn take_in_locked(ctx: &Context<'_>, worker: &Worker, forge: &Forge) -> Result<S
         // The worktree of a worker in the clone goes on from that branch.
         Err(failure) if !ctx.repo.is_own => return Err(failure),
         Err(failure) => {
-            ctx.ui.warn(format!("{branch} stays where it is: {failure}"));
+            let pull = format!("git pull {} {}", shell_word(forge.remote.as_ref()), shell_word(branch.as_ref()));
+            ctx.ui.warn(format!("{branch} stays where it is: {failure}; bring it up to date yourself: `{pull}`"));
             // Here only the worker's branch has its commits then.
             if own.has(&new, sha)? {
                 land::keep_original(ctx, name, sha)?;

@@ -42,8 +42,11 @@ impl Losses {
         let tree = worker.tree();
         let mut losses = Losses::default();
         let (base, tips) = tips(repo, worker)?;
+        // What was merged on a forge may not be on the branch here yet, and a ref of ours keeps it.
+        let landed = worker.adopted.as_ref().and_then(|adopted| adopted.landed.as_ref());
+        let stay: Vec<String> = base.iter().chain(landed.map(|landed| &landed.tip)).cloned().collect();
         for tip in tips {
-            if !is_in_any(repo, base.as_slice(), &tip)? {
+            if !is_in_any(repo, &stay, &tip)? {
                 losses.add_tip(repo, base.as_ref(), tip)?;
             }
         }

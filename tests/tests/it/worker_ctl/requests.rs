@@ -302,8 +302,11 @@ fn what_was_merged_there_is_taken_in_here() {
         .exit(0)
         .any_out()
         .err_has("main stays where it is")
-        .err_has("has changes in the way");
+        .err_has("has changes in the way")
+        .err_has("`git pull origin main`");
     assert_eq!((tip(&floor), text(&floor.status("adam"), "/task")), (before.clone(), "idle"));
+    // It has landed, though not here.
+    floor.ctl(&["nuke", "adam", "--worktree", "-n"]).exit(0).any_out().any_err();
     floor.app.sh("rm a.txt").exit(0);
     // Nothing is left to take in, and the branch is where it was.
     floor.ctl(&["accept", "adam", "--merged"]).exit(1).any_err();
