@@ -25,19 +25,22 @@ impl Desk {
             self.deaf = Some(self.now);
             return None;
         };
-        let What::Comment { place, is_there, .. } = &draft.what else { return None };
         match action {
-            Action::Delete if *is_there => {
-                let (to, place) = (draft.to.clone(), place.clone());
-                let words = ["worker-ctl", "comment", &to.worker, "--delete", "--", &place];
-                return Some(self.run(to.site, Some(to.key.clone()), &words, (None, Some(draft))));
-            }
+            Action::Delete if matches!(draft.what, What::Comment { before: Some(_), .. }) => return self.delete(draft),
             Action::Delete => self.said = Some("no comment is on this line".into()),
             _ if is_stale => self.said = Some("its line is gone: `x` sends it as it is, `d` deletes it".into()),
             Action::Edit => return Some(Effect::Edit(draft)),
             _ => self.mode = Mode::Write(draft),
         }
         None
+    }
+
+    /// Deletes a comment, whose text can be taken back.
+    pub(super) fn delete(&mut self, draft: Draft) -> Option<Effect> {
+        let What::Comment { place, .. } = &draft.what else { return None };
+        let (to, place) = (draft.to.clone(), place.clone());
+        let words = ["worker-ctl", "comment", &to.worker, "--delete", "--", &place];
+        Some(self.run(to.site, Some(to.key.clone()), &words, (None, Some(draft))))
     }
 
     /// The comment at the selected row of the diff, or a new one, and whether its line is gone.
@@ -61,7 +64,7 @@ impl Desk {
             DiffRow::Comment(..) | DiffRow::Cut => return None,
         };
         let commit = gone.unwrap_or(&review.commit).to_owned();
-        let what = What::Comment { place, commit, is_there: text.is_some() };
+        let what = What::Comment { place, commit, before: text.clone() };
         Some((Draft { what, to, text: text.unwrap_or_default() }, gone.is_some()))
     }
 }

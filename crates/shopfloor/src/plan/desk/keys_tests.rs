@@ -122,7 +122,8 @@ fn keys_run_the_commands_of_the_tools() {
         (
             in_review(),
             "]cje",
-            "Edit(Draft { what: Comment { place: \"src/m3.rs:42\", commit: \"c1\", is_there: true }, to: Target { site: 0, key: \"/w/ada\\tada\", \
+            "Edit(Draft { what: Comment { place: \"src/m3.rs:42\", commit: \"c1\", \
+             before: Some(\"Return an error here; callers pass user input.\\nAnd test it.\") }, to: Target { site: 0, key: \"/w/ada\\tada\", \
              worker: \"ada\" }, text: \"Return an error here; callers pass user input.\\nAnd test it.\" })",
         ),
         // A comment whose line is gone is only deleted or sent.
@@ -254,6 +255,14 @@ fn a_text_is_kept_until_its_command_has_taken_it() {
         desk.mode = Mode::Browse;
     }
     assert_eq!(press(&mut desk, "u"), []);
+    // Nor is one that was emptied gone without a word.
+    press(&mut desk, "c");
+    let Mode::Write(draft) = std::mem::take(&mut desk.mode) else { panic!("c asks for no text") };
+    let emptied = desk.written(Draft { text: "\n".into(), ..draft });
+    assert_eq!(ran(emptied.as_slice()), ["worker-ctl comment ada --delete -- src/m3.rs:42"]);
+    end(&mut desk, &["worker-ctl", "comment", "ada", "--delete", "--", "src/m3.rs:42"], 0, json!({}));
+    assert!(shown(&desk, (80, 24)).contains("`u` takes that back"));
+    assert_eq!(ran(&press(&mut desk, "u")), back);
     // What is sent is what is shown.
     let mut desk = in_review();
     let [Effect::Run { words, input: Some(sent), .. }] = &press(&mut desk, "x")[..] else { panic!("x sends nothing") };

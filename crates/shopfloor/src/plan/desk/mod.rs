@@ -71,11 +71,11 @@ pub enum What {
     Back,
     /// A name, and a task.
     New,
-    /// A comment at a place of a commit, and whether one is there.
+    /// A comment at a place of a commit, and the text of the one that is there.
     Comment {
         place: String,
         commit: String,
-        is_there: bool,
+        before: Option<String>,
     },
 }
 

@@ -344,9 +344,8 @@ impl Desk {
                 let words = ["shopfloor", "new", name, task.trim()];
                 return Some(self.run(to.site, None, &words, (None, Some(draft))));
             }
-            What::Comment { place, is_there, .. } if is_empty => {
-                let words = ["worker-ctl", "comment", &to.worker, "--delete", "--", place];
-                return is_there.then(|| self.run(to.site, Some(to.key.clone()), &words, (None, None)));
+            What::Comment { before: Some(before), .. } if is_empty => {
+                return self.delete(Draft { text: before.clone(), ..draft });
             }
             What::Filter => return None,
             _ if is_empty => return None,
@@ -403,6 +402,7 @@ impl Desk {
             "answer" => format!("answered {name}"),
             "resume" => format!("{name} goes on"),
             "start" => format!("{name} has the task"),
+            "comment" if is_deleted => "the comment is deleted: `u` takes that back".to_owned(),
             "new" => {
                 let said = answer.as_ref().map(|answer| answer.said.as_str()).unwrap_or_default();
                 let warning = said.lines().find(|line| line.contains("warning: "));
