@@ -35,6 +35,11 @@ fn a_task_is_reviewed_commented_sent_back_and_landed_by_keys() {
     terminal.run(&format!("stty -g > ~/before; {DESK}; stty -g > ~/after"));
     terminal.shows("● ada");
     terminal.shows("1 need you");
+    // Keys that come at once, and end where they began.
+    terminal.text("jk\t\t\t\t?");
+    terminal.shows("take the deletion back");
+    terminal.text("z");
+    terminal.until("the page", |screen| screen.contains("─ ada · [terminal]") && !screen.contains("reading …"));
     terminal.text("r");
     terminal.shows("    1 +one");
     terminal.text("jc");

@@ -213,6 +213,19 @@ fn what_a_command_says_is_shown_and_the_next_one_who_waits_is_selected() {
 }
 
 #[test]
+fn a_page_that_was_left_meanwhile_is_asked_for_anew() {
+    let mut desk = in_review();
+    let before = desk.wanted();
+    press(&mut desk, "hjk");
+    assert!(desk.page.is_none() && desk.selected == of("ada"));
+    assert_ne!(desk.wanted(), before);
+    let before = desk.wanted();
+    assert_eq!(desk.wanted(), before);
+    press(&mut desk, "    ");
+    assert_ne!(desk.wanted(), before);
+}
+
+#[test]
 fn the_selection_stays_where_it_is_when_rows_come_and_go() {
     let mut desk = one();
     press(&mut desk, "j");

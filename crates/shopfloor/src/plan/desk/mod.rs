@@ -124,7 +124,7 @@ pub struct Desk {
     /// What the last command said.
     pub said: Option<String>,
     pub running: Vec<Running>,
-    /// How often comments were changed, or menus answered.
+    /// How often comments were changed, menus answered, or pages left: then a page is asked for anew.
     pub changes: u64,
     /// The comment that was deleted last.
     pub deleted: Option<Draft>,

@@ -54,7 +54,8 @@ impl Desk {
     pub(super) fn turn_to(&mut self, selected: Option<(usize, String)>) {
         if self.selected != selected {
             self.selected = selected;
-            (self.at, self.is_inside, self.page) = (0, false, None);
+            (self.at, self.is_inside) = (0, false);
+            self.leave_page();
             if self.row().is_some_and(|(_, row)| row.told.need == Some(Need::Asks)) {
                 self.kind = PageKind::Terminal;
             }
@@ -449,8 +450,15 @@ impl Desk {
 
     fn turn_page(&mut self, kind: PageKind) {
         if self.kind != kind {
-            (self.kind, self.at, self.page) = (kind, 0, None);
+            (self.kind, self.at) = (kind, 0);
+            self.leave_page();
         }
+    }
+
+    /// Several keys can come at once, and the page that is left first is wanted again after the last one.
+    fn leave_page(&mut self) {
+        self.page = None;
+        self.changes += 1;
     }
 }
 
