@@ -348,6 +348,25 @@ fn jump_goes_to_whoever_has_waited_longest() {
     terminal.until("the shell", |screen| screen.ends_with('$'));
 }
 
+#[test]
+fn an_agent_without_a_program_is_started_with_a_task() {
+    let w = World::new();
+    let (floor, _up) = busy(&w, &["ada"]);
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nagent = \"scripted\"\n");
+    floor.app.shopfloor(&["new", "cid"]).exit(0).any_out().any_err();
+    let terminal = Terminal::open(&floor.app, (80, 24));
+    terminal.run(DESK);
+    terminal.shows("2 idle");
+    terminal.text("/cid");
+    terminal.key("Enter");
+    terminal.shows("─ cid ·");
+    terminal.text("s");
+    terminal.shows(" task for main.cid:");
+    terminal.text("COMMIT c.txt c Work of cid");
+    terminal.key("Enter");
+    terminal.shows("● cid");
+}
+
 /// The keys that are there once a review is noted as seen.
 const REVIEWED: &str = " c comment  e in editor";
 

@@ -448,6 +448,7 @@ fn keys(desk: &Desk) -> String {
         Some(Standing::Needs(Need::Review)) => return format!("r review  a land  {back}  ⏎ attach  ? keys"),
         Some(Standing::Needs(Need::Asks)) if desk.menu().is_some() => "1-9 answer  ⏎ attach  s send  ? keys",
         Some(Standing::Needs(Need::Fresh | Need::Resume | Need::Limited)) => "R resume  ⏎ attach  ? keys",
+        Some(Standing::Idle) if desk.target().is_none() => "s give a task  n new  ? keys",
         Some(Standing::Idle) => "s give a task  ⏎ attach  n new  ? keys",
         Some(_) => "⏎ attach  s send  Tab page  n new  ? keys",
         None if desk.shows_idle => "n new  ⏎ hide idle  o oldest  ? keys  q quit",
@@ -461,6 +462,7 @@ fn command(desk: &Desk) -> String {
     let Some((_, row)) = desk.row() else { return "shopfloor status".into() };
     let name = shell_word(row.name.as_ref());
     match row.waits_for {
+        _ if row.worker.is_none() && row.is_own() => format!("shopfloor start {name} …"),
         _ if row.worker.is_none() => format!("shopfloor adopt {}", shell_word(row.worktree.as_ref())),
         Some("answer") if row.told.need == Some(Need::Asks) => format!("shopfloor answer {name} …"),
         Some("answer") => format!("shopfloor send {name} …"),

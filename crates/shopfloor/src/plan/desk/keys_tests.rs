@@ -6,7 +6,7 @@ use shopfloor_core::proc::Status;
 
 use super::keys::{Action, action};
 use super::list::{ListLine, lines};
-use super::tests::{DIFF, asked, day, in_review, of, one, press, shown, site};
+use super::tests::{DIFF, asked, day, desk, in_review, of, one, press, shown, site};
 use super::{Desk, Draft, Effect, Mode, SiteView, Target, What};
 use crate::facts::desk_feed::Ended;
 use crate::facts::run_tool::Answer;
@@ -210,6 +210,27 @@ fn what_a_command_says_is_shown_and_the_next_one_who_waits_is_selected() {
     press(&mut desk, "jjj");
     end(&mut desk, &["worker-ctl", "review", "ada"], 0, record);
     assert!(desk.is_inside && desk.review().is_some_and(|review| review.since == Some((1, 1))));
+}
+
+#[test]
+fn an_agent_without_a_program_is_given_its_first_task() {
+    let agent = json!({ "id": "main.cid", "name": "cid", "kind": "subtree", "managed": true, "worktree": "/w/cid",
+        "branch": "main.cid", "alive": "never" });
+    let mut desk = desk(vec![site("app", vec![agent], vec![])]);
+    press(&mut desk, "\n");
+    let screen = shown(&desk, (80, 24));
+    assert!(
+        screen.contains("\n s give a task  n new  ? keys ") && screen.ends_with(" shopfloor start cid …"),
+        "{screen}"
+    );
+    assert_eq!(press(&mut desk, "R"), []);
+    assert!(desk.said.as_ref().is_some_and(|said| said.ends_with("`s` gives it a task")), "{:?}", desk.said);
+    for keys in ["sDo it\n", "ncid Do it\n"] {
+        assert_eq!(ran(&press(&mut desk, keys)), ["shopfloor start main.cid - < Do it"]);
+    }
+    // So is one whose program was ended.
+    let mut desk = one();
+    assert_eq!(ran(&press(&mut desk, "/ivy\nsDo it\n")), ["shopfloor start ivy - < Do it"]);
 }
 
 #[test]

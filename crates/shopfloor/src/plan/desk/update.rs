@@ -188,8 +188,7 @@ impl Desk {
         }
         let (name, is_idle) = (printable(&row.name), row.task.as_deref() == Some("idle"));
         let Some(target) = self.target() else {
-            let name = shell_word(row.name.as_ref());
-            self.said = Some(format!("no agent was started there yet: `shopfloor start {name} TASK`"));
+            self.without_worker(action);
             return Vec::new();
         };
         if let Some(why) = self.too_low_for(action) {
@@ -233,6 +232,20 @@ impl Desk {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// Where no agent was started yet, a task does that.
+    fn without_worker(&mut self, action: Action) {
+        let Some((site, row)) = self.row() else { return };
+        if action == Action::Send {
+            self.mode = Mode::Write(Draft { what: What::Task, to: beginner(site, row), text: String::new() });
+            return;
+        }
+        let how = match row.is_own() {
+            true => "`s` gives it a task".to_owned(),
+            false => format!("`shopfloor adopt {}` makes one of it", shell_word(row.worktree.as_ref())),
+        };
+        self.said = Some(format!("no agent was started there yet: {how}"));
     }
 
     /// Why a window is too low for an action: nobody agrees to what is not shown.
@@ -336,7 +349,11 @@ impl Desk {
                     self.mode = if is_empty { Mode::Browse } else { Mode::Write(draft) };
                     return None;
                 };
-                if self.sites[to.site].rows.iter().any(|row| row.name == name) {
+                if let Some(row) = self.sites[to.site].rows.iter().find(|row| row.name == name) {
+                    if row.worker.is_none() && row.is_own() {
+                        let to = beginner(to.site, row);
+                        return self.written(Draft { what: What::Task, to, text: task.trim().to_owned() });
+                    }
                     self.said =
                         Some(format!("there is a {} already: select it, and `s` gives it a task", printable(name)));
                     self.mode = Mode::Write(draft);
@@ -355,7 +372,11 @@ impl Desk {
             }
             What::Back => ["reject", &to.worker, "-"].map(str::to_owned).into(),
             What::Send => ["message", &to.worker, "-"].map(str::to_owned).into(),
-            What::Task => ["start", &to.worker, "--task", "-"].map(str::to_owned).into(),
+            What::Task => {
+                // It starts a program that does not run.
+                let words = ["shopfloor", "start", &to.worker, "-"];
+                return Some(self.run(to.site, Some(to.key.clone()), &words, (Some(text), Some(draft))));
+            }
         };
         let words: Vec<&str> = std::iter::once("worker-ctl").chain(more.iter().map(String::as_str)).collect();
         Some(self.run(to.site, Some(to.key.clone()), &words, (Some(text), Some(draft))))
@@ -460,6 +481,12 @@ impl Desk {
         self.page = None;
         self.changes += 1;
     }
+}
+
+/// Whom the first task in a worktree is for. The id of an agent is nobody else's.
+fn beginner(site: usize, row: &Row) -> Target {
+    let whom = if row.is_own() { &row.id } else { &row.name };
+    Target { site, key: key(row), worker: whom.clone() }
 }
 
 /// What a landing, and a review that asks for changes, changes.
