@@ -98,6 +98,12 @@ impl<T: SettingTable> SettingFlags<T> {
         self.value(name).map(|value| value.to_string_lossy().into_owned())
     }
 
+    /// The same flags but for one.
+    pub fn without(&self, name: &str) -> SettingFlags<T> {
+        let given = self.given.iter().filter(|(given, _)| *given != name).cloned().collect();
+        SettingFlags { given, table: PhantomData }
+    }
+
     /// The subcommands that use each of the flags.
     pub fn uses() -> Vec<FlagUse> {
         flags_of(T::SETTINGS).map(|(name, flag)| (name, flag.users)).collect()

@@ -99,6 +99,11 @@ impl<'a> Context<'a> {
         Ok(Context { ui, env, root: Arc::new(root), repo: clone.clone(), clone, ending, is_dry, flags })
     }
 
+    /// The same with these flags.
+    pub fn with_flags(self, flags: Flags) -> Result<Context<'a>> {
+        Context { flags, ..self }.reload()
+    }
+
     /// The setting flags as arguments, for starting another command with the same settings.
     pub fn flag_arguments(&self) -> Vec<OsString> {
         let given = self.flags.all().into_iter().filter_map(|(name, value)| Some((name, value?)));

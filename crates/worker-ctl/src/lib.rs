@@ -62,7 +62,7 @@ pub use store::State;
 pub use tmux::typing::cleaned;
 
 use crate::cli::Command;
-use crate::context::Context;
+use crate::context::{Context, Flags};
 
 /// Runs the program.
 pub fn main() -> std::process::ExitCode {
@@ -118,17 +118,18 @@ fn on_host(ctx: &Context<'_>, cli: &Cli) -> Result<Option<Exit>> {
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
     let flags = &cli.settings;
-    let find = || Context::find(ui, env, cli.root.as_deref(), flags.clone());
-    let ctx = || find().or_else(|failure| commands::root::offer(ui, env, failure).and_then(|()| find()));
+    let find = |flags: &Flags| Context::find(ui, env, cli.root.as_deref(), flags.clone());
+    let ctx = |flags: &Flags| find(flags).or_else(|e| commands::root::offer(ui, env, e).and_then(|()| find(flags)));
     let mut known = None;
     if may_be_for_host(env, &cli) {
-        let ctx = ctx()?;
+        // The runners of a host are known there.
+        let ctx = ctx(&flags.without("runner"))?;
         if let Some(exit) = on_host(&ctx, &cli)? {
             return Ok(exit);
         }
-        known = Some(ctx);
+        known = Some(if flags.value("runner").is_some() { ctx.with_flags(flags.clone())? } else { ctx });
     }
-    let ctx = || known.clone().map_or_else(ctx, Ok);
+    let ctx = || known.clone().map_or_else(|| ctx(flags), Ok);
     match &cli.command {
         Command::Host(args) => commands::host::run(&hub(ui, env, &cli, args)?, args),
         Command::Hosted(args) => commands::hosted::run(ui, env, args, cli.root.as_deref()),

@@ -63,6 +63,12 @@ fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
         .out_has("would ")
         .out_has("Do that on big?");
     floor.ctl(&["peek", "big:eve"]).exit(1).err_has("there is no worker `big:eve`");
+    // A runner is one of the host's own, whatever is here.
+    let config = machines[0].root().read("config.toml") + "\n[runners.gentle]\ncommand = [\"nice\"]\n";
+    machines[0].root().write("config.toml", &config);
+    floor.ctl(&["add", "ada", "--host", "big", "--runner", "gentle"]).exit(0).any_out().any_err();
+    assert_eq!(row(&floor, "big:ada")["runner"], "gentle");
+    floor.ctl(&["up", "big:ada", "--runner", "gentl"]).exit(2).err_has("did you mean `gentle`?");
     // A name may be an ordinary word, and says only once where it is.
     hire(&floor, "big:a");
     floor.ctl(&["start", "big:a", "--task", "think"]).succeeds();
