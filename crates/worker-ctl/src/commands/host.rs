@@ -139,6 +139,11 @@ fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
             }
             _ => failure.hint("the same command again does what is left"),
         })?;
+        let runner = ctx.root.config.text("runner");
+        if ctx.root.config.runners.contains_key(runner) {
+            ctx.ui
+                .note(format!("agents there run without the runner {runner} until {root}/config.toml names one there"));
+        }
     }
     let config = String::from_utf8_lossy(&fs::read(&layout::config(&ctx.root.path))?.unwrap_or_default()).into_owned();
     tell(ctx, &host, (&id, Some(&root)), Some(hosted::for_host(&config)))?;

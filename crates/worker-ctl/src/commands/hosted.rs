@@ -25,6 +25,7 @@ use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::names::checked_name;
 use crate::root::prove;
+use crate::runner::{NONE, SANDBOX};
 use crate::settings::RootConfig;
 use crate::worker::Worker;
 
@@ -197,6 +198,11 @@ pub fn for_host(text: &str) -> String {
     for (name, keys) in own {
         if let Some(table) = document.get_mut(name).and_then(Item::as_table_like_mut) {
             keys.iter().for_each(|key| drop(table.remove(key)));
+            // The table that it names is not sent.
+            let is_built_in = |item: &Item| item.as_str().is_some_and(|name| [NONE, SANDBOX].contains(&name));
+            if table.get("runner").is_some_and(|runner| !is_built_in(runner)) {
+                table.remove("runner");
+            }
         }
     }
     document.to_string()

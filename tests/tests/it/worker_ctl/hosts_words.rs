@@ -123,6 +123,9 @@ fn a_host_gets_a_place_that_nobody_has() {
     let w = World::new();
     let (floor, _) = hub(&w, &[]);
     let [big, small] = ["big", "small"].map(|name| Machine::new(&w, name));
+    // The table of its runner is of this machine.
+    let config = floor.root.read("config.toml").replace("[defaults]\n", "[defaults]\nrunner = \"mybox\"\n");
+    floor.root.write("config.toml", &(config + "\n[runners.mybox]\ncommand = [\"nice\"]\n"));
     let add = |more: &[&str]| floor.ctl(&[&["host", "add", "big", "--json"][..], more].concat());
     let refused = |more: &[&str], words: &str| {
         let answer = add(more).exit(1).any_err().json();
@@ -174,7 +177,9 @@ fn a_host_gets_a_place_that_nobody_has() {
     floor.ctl(&["add", "eve", "--host", "big", "--role-prompt", "You test."]).succeeds();
     floor.ctl(&["host", "remove", "big"]).succeeds();
     add(&["--ssh", "small"]).exit(0).any_err().any_out();
-    assert!(small.root().read("config.toml").contains("You test."));
+    assert!(
+        small.root().read("config.toml").contains("You test.") && !small.root().read("config.toml").contains("mybox")
+    );
     assert_eq!(row(&floor, "big:eve")["task"], "idle");
 }
 
