@@ -39,8 +39,9 @@ pub fn sync_all(overlay: &Overlay) -> Result<SyncOutcome> {
 pub fn forget(overlay: &Overlay, gone: &Workspace) -> Result<()> {
     for version in waiting(std::slice::from_ref(gone)) {
         let Origin::Waiting(_, what, record) = version.origin else { continue };
+        let end = if gone.far.is_some() { "its machine was detached" } else { "its worktree was removed" };
         let places = match what {
-            Waiting::Held(held) => vec![format!("{}; its worktree was removed", held.why)],
+            Waiting::Held(held) => vec![format!("{}; {end}", held.why)],
             Waiting::Stale(part) => part.places,
         };
         overlay.store.record(&ConflictRecord { state: ConflictState::Recorded, places, ..record })?;

@@ -1,6 +1,9 @@
 //! `detach`: workspaces are synced a last time and then left alone.
 
+use std::slice::from_ref;
+
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
@@ -9,6 +12,7 @@ use crate::apply::disk_storage::Disk;
 use crate::apply::far_side::reach;
 use crate::apply::sync::forget;
 use crate::facts::overlay::Overlay;
+use crate::facts::versions::waiting;
 use crate::storage::Side;
 use crate::workspace::Workspace;
 
@@ -19,7 +23,8 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
         let workspaces = args.workspaces(ui, overlay)?;
         let (exit, troubled) = preview(ui, overlay, &workspaces)?;
         for workspace in &workspaces {
-            match troubled.contains(&workspace.id) {
+            let waits = workspace.far.is_some() && !waiting(from_ref(workspace)).is_empty();
+            match waits || troubled.contains(&workspace.id) {
                 true => warn_that_it_stays(ui, workspace),
                 false => print_membership(ui, workspace, false),
             }
@@ -29,6 +34,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     let far: Vec<Workspace> = args.workspaces(ui, overlay)?.into_iter().filter(|w| w.far.is_some()).collect();
     let (views, unreached) = if far.is_empty() { Default::default() } else { reach(overlay, &far)? };
     unreached.into_iter().for_each(|line| ui.warn(line));
+    let reached: Vec<Digest> = views.keys().copied().collect();
     let mut disk = Disk::open(overlay, Some(overlay.lock()?))?.last();
     let workspaces = args.workspaces(ui, overlay)?;
     disk.look_at(views, &workspaces);
@@ -38,8 +44,15 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
         ui.nothing_to_do();
     }
     for workspace in &workspaces {
-        // Detaching it would forget what waits there.
-        if outcome.troubled.contains(&workspace.id) && workspace.far.is_none() {
+        let now = Workspace::load_all(&overlay.store.workspaces())?.into_iter().find(|now| now.id == workspace.id);
+        let now = now.as_ref().unwrap_or(workspace);
+        // Detaching it would forget what waits there. What is open on another machine alone keeps nobody here, and one that
+        // does not answer may never do so again: what waits of that stays among the conflicts.
+        let stays = match workspace.far {
+            None => outcome.troubled.contains(&workspace.id),
+            Some(_) => reached.contains(&workspace.id) && !waiting(from_ref(now)).is_empty(),
+        };
+        if stays {
             warn_that_it_stays(ui, workspace);
             continue;
         }
@@ -48,9 +61,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
             let name = workspace.root.display();
             ui.warn(format!("{name}: a program holds a replaced file open; what it writes from now on is not synced"));
         }
-        // Of another machine, which may never come to rest, what is held stays among the conflicts.
-        let now = Workspace::load_all(&overlay.store.workspaces())?.into_iter().find(|now| now.id == workspace.id);
-        forget(overlay, now.as_ref().unwrap_or(workspace))?;
+        forget(overlay, now)?;
         print_membership(ui, workspace, false);
     }
     Ok(outcome.exit())

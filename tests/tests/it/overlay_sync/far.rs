@@ -144,6 +144,7 @@ fn what_starts_programs_waits_for_a_person_on_its_way_from_a_machine() {
     assert!(s.a.read(CLAUDE).contains("cat") && !s.a.read(CLAUDE).contains("evil"));
     let waits = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
     assert_eq!(text(waits.last().unwrap(), "/workspace"), place(&big));
+    s.app.overlay(&["detach", &place(&big)]).exit(1).any_out().err_has("stays attached");
     s.app.overlay(&["accept", id(waits.last().unwrap())]).exit(0).any_out().any_err();
     assert!(s.a.read(CLAUDE).contains("evil") && x.read(CLAUDE).contains("evil"));
 }
