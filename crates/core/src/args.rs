@@ -188,9 +188,10 @@ pub trait CommandLine: Parser {
         args.to_vec()
     }
 
-    /// Whether the command is called where nothing may fail. Then every failure is a notice, and the exit code is 0.
-    fn must_not_fail(_args: &[OsString]) -> bool {
-        false
+    /// The exit code of every failure, which is a notice then, where a program calls the command to which other codes mean
+    /// something else.
+    fn exit_of_failure(_args: &[OsString]) -> Option<Exit> {
+        None
     }
 
     /// Whether the command finds what it needs though the current directory is gone. Then it is run from `/`.
@@ -296,11 +297,11 @@ pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -
     let (mut env, problem) = Env::from_process();
     env.args = C::arranged(&env.args);
     let early = Ui::new(tool, &env, Options { json: asks_for_json(&env), ..Options::default() });
-    let is_quiet = C::must_not_fail(&env.args);
+    let of_failure = C::exit_of_failure(&env.args);
     let report = |ui: &Ui, failure: Failure| {
-        if is_quiet {
+        if let Some(exit) = of_failure {
             ui.problem(&failure);
-            return Exit::Done;
+            return exit;
         }
         ui.error(&failure);
         failure.exit
@@ -399,6 +400,20 @@ fn meant<C: CommandLine>(word: &str) -> Option<String> {
         Some(name.to_owned())
     };
     slip.or_else(near)
+}
+
+/// The words of a command line before `--` that are neither options nor the values of these options.
+pub fn plain_words<'a>(line: &'a [OsString], valued: &[&str]) -> Vec<&'a OsString> {
+    let mut words = line.iter().skip(1).take_while(|word| *word != "--");
+    let mut plain = Vec::new();
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some(flag) if valued.contains(&flag) => drop(words.next()),
+            Some(flag) if flag.starts_with('-') => {}
+            _ => plain.push(word),
+        }
+    }
+    plain
 }
 
 /// The subcommands that a command line names, each after a blank.

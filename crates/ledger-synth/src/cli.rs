@@ -1,10 +1,12 @@
 //! The command line: the flags of every command, and the list of commands.
 
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES, FlagUse};
 use shopfloor_core::doctor::DoctorArgs;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hook_subcommand::HookCommand;
 
 use crate::commands::{
@@ -82,6 +84,15 @@ impl CommandLine for Cli {
 
     fn common(&self) -> &Common {
         &self.common
+    }
+
+    // An agent's session begins and ends whatever is wrong.
+    fn exit_of_failure(line: &[OsString]) -> Option<Exit> {
+        let is_of_hook = |word: &OsString| {
+            let word = word.to_string_lossy();
+            ["--from-hook", "--for-hook"].contains(&word.split('=').next().unwrap_or_default())
+        };
+        line.iter().take_while(|word| *word != "--").any(is_of_hook).then_some(Exit::Done)
     }
 }
 

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES, FlagUse, SettingFlags};
 use shopfloor_core::config::agent_programs;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::{host_status, sandbox};
 use crate::commands::{
@@ -295,9 +295,10 @@ impl CommandLine for Cli {
     }
 
     // An agent's hook must not stop the agent. What is asked before a removal may.
-    fn must_not_fail(args: &[OsString]) -> bool {
-        let mut words = args.iter().skip(1).filter(|arg| !arg.as_encoded_bytes().starts_with(b"-"));
-        words.next().is_some_and(|arg| arg == "hook") && words.next().is_none_or(|arg| arg != "run")
+    fn exit_of_failure(line: &[OsString]) -> Option<Exit> {
+        let words = args::plain_words(line, &["-C", "--color", "--root", "--host"]);
+        let is_hook = words.first().is_some_and(|word| *word == "hook");
+        (is_hook && words.get(1).is_none_or(|word| *word != "run")).then_some(Exit::Done)
     }
 }
 

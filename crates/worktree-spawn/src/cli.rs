@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES};
 use shopfloor_core::config::agent_programs;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::sandbox;
 
 use crate::commands::{
@@ -118,19 +118,15 @@ impl CommandLine for Cli {
         reports && env.var("SHOPFLOOR_REPOSITORY").is_some()
     }
 
-    fn must_not_fail(args: &[OsString]) -> bool {
-        let hooks = ["worker-exit", "worktree-remove"];
-        let mut words = args.iter().skip(1).take_while(|arg| *arg != "--");
-        let mut plain = Vec::new();
-        while let Some(word) = words.next() {
-            match word.to_str() {
-                // These flags take a value.
-                Some("-C" | "--color" | "--as") => drop(words.next()),
-                Some(flag) if flag.starts_with('-') => {}
-                _ => plain.push(word),
-            }
+    fn exit_of_failure(line: &[OsString]) -> Option<Exit> {
+        match args::plain_words(line, &["-C", "--color", "--as"])[..] {
+            [hook, name, ..] if hook == "hook" => match name.to_str() {
+                Some("worker-exit" | "worktree-remove") => Some(Exit::Done),
+                Some("worktree-create") => Some(Exit::No),
+                _ => None,
+            },
+            _ => None,
         }
-        matches!(plain.as_slice(), [first, second, ..] if *first == "hook" && hooks.iter().any(|hook| *second == hook))
     }
 }
 

@@ -14,6 +14,29 @@ fn app(w: &World) -> Repo<'_> {
     app
 }
 
+/// An agent would stop at some exit codes, and reads stdout.
+#[test]
+fn hooks_that_agents_call_end_with_0_whatever_is_wrong() {
+    let w = World::new();
+    let app = w.app();
+    for (line, exit) in [
+        ("ledger-synth add --from-hook claude", 0),
+        ("ledger-synth add --from-hook claude --bogus", 0),
+        ("ledger-synth -C /nonexist add --from-hook=claude", 0),
+        ("ledger-synth banner --for-hook claude", 0),
+        ("worker-ctl -C /nonexist hook claude", 0),
+        ("worker-ctl --host nosuch hook claude", 0),
+        ("worktree-spawn -C /nonexist hook worker-exit", 0),
+        ("worktree-spawn hook worktree-create", 1),
+        ("worktree-spawn -C /nonexist hook worktree-create", 1),
+    ] {
+        for begin in ["mkdir gone && cd gone && rmdir ../gone && ", "SHOPFLOOR_NOW=bad "] {
+            let out = app.sh(&format!("{begin}{line} < /dev/null")).exit(exit).any_err();
+            assert_eq!(out.stdout, "", "{begin}{line}");
+        }
+    }
+}
+
 /// `core.hooksPath` is read as git reads a path.
 #[test]
 fn a_directory_for_hooks_that_others_share_gets_none_however_it_is_spelled() {
