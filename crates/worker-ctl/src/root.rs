@@ -326,11 +326,16 @@ pub fn record_file(common_dir: &Path) -> Result<PathBuf> {
     Ok(layout::private(common_dir)?.join("root"))
 }
 
+/// The user's list of roots. Exit 2 where there is no place for it.
+pub fn root_list(env: &Env) -> Result<DirList> {
+    DirList::roots(env).ok_or_else(|| {
+        Failure::usage("there is no place for the list of roots").hint("set HOME and run the command again")
+    })
+}
+
 /// Lists a root as the one of this repository; without one, takes the root out of the list.
 pub fn list_root(env: &Env, root: &Path, common: Option<&Path>) -> Result<()> {
-    let list = DirList::roots(env).ok_or_else(|| {
-        Failure::usage("there is no place for the list of roots").hint("set HOME and run the command again")
-    })?;
+    let list = root_list(env)?;
     let common = common.map(real);
     if let Some(common) = &common {
         [root, common].into_iter().try_for_each(require_listable)?;

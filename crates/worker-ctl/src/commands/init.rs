@@ -22,7 +22,9 @@ use crate::commands;
 use crate::context::{Context, Flags};
 use crate::failure;
 use crate::layout::{self, RootLock};
-use crate::root::{DEFAULT, default_branch, list_root, prove, read_finished, read_record, record_file, write_owner};
+use crate::root::{
+    DEFAULT, default_branch, list_root, prove, read_finished, read_record, record_file, root_list, write_owner,
+};
 use crate::store::{self, State};
 use crate::work_repo::{PUSH_URL, has_clone};
 
@@ -160,6 +162,9 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
     };
     [&root, &repo.common_dir].into_iter().try_for_each(|path| require_listable(path))?;
     refuse_taken(&git, &root, &source)?;
+    // Of a root that cannot be recorded nothing is made.
+    let (list, record) = (root_list(env)?, record_file(&repo.common_dir)?);
+    [list.path(), &record].into_iter().filter_map(|path| path.parent()).try_for_each(fs::require_writable)?;
     Ok((git, NewRoot { root, repo, source, branch, recorded }))
 }
 

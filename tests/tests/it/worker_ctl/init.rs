@@ -1,6 +1,6 @@
 //! worker-ctl: `init` creates a root and only reads the source.
 
-use crate::support::world::{Repo, World};
+use crate::support::world::{Repo, World, needs_ordinary_user};
 
 #[test]
 fn init_only_reads_the_source() {
@@ -116,6 +116,20 @@ fn init_copies_hooks_and_merge_drivers_and_refuses_a_directory_in_use() {
     root.run("worker-ctl", &["add", "adam", "--agent", "aider"]).succeeds();
     root.read(".worktrees/adam/.sweatshop-env").lines().find(|line| *line == "WHO=agent").unwrap();
     assert!(root.git(&["config", "merge.ledger-synth.driver"]).starts_with("ledger-synth merge-driver"));
+}
+
+#[test]
+fn a_root_that_cannot_be_recorded_is_not_begun() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.sh("env -u HOME worker-ctl init --target ../root").exit(2).err_has("there is no place for the list of roots");
+    assert!(!app.has("../root"));
+    if needs_ordinary_user() {
+        app.sh("mkdir -p .git/shopfloor && chmod 500 .git/shopfloor").exit(0);
+        app.run("worker-ctl", &["init", "--target", "../root"]).exit(4).err_has(".git/shopfloor");
+        assert!(!app.has("../root"));
+    }
 }
 
 #[test]
