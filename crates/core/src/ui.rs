@@ -44,8 +44,8 @@ const FRONT_WORDS: [(&str, &str); 24] = [
     // At the front door a root is made with the first agent.
     ("no root of worker-ctl is recorded in the repository", "there is no agent yet in the repository"),
     (
-        "create a root with `worker-ctl init`, or name one with `WORKER_CTL_ROOT=DIR`",
-        "make one: `shopfloor new NAME`, or in a worktree that is there: `shopfloor adopt PATH`",
+        "create a root with `worker-ctl init`, or name one with",
+        "make one with `shopfloor new NAME` or `shopfloor adopt PATH`, or name a root with",
     ),
     // The front door has no such options.
     ("worker-ctl doctor --rebuild", "worker-ctl doctor --rebuild"),
