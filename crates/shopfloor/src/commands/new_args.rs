@@ -14,10 +14,10 @@ pub struct Args {
     /// The name of the agent; or `pr:12`, `mr:12`, `issue:34` or the address of one, which your own `gh` or `glab` reads
     pub name: String,
     /// The task of the agent
-    #[arg(value_name = "TASK", conflicts_with_all = ["task", "task_file"])]
+    #[arg(value_name = "TASK", allow_hyphen_values = true, conflicts_with_all = ["task", "task_file"])]
     pub text: Option<String>,
     /// The task of the agent; `-` reads it from stdin
-    #[arg(long, value_name = "TEXT", conflicts_with = "task_file")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "task_file")]
     pub task: Option<String>,
     /// A file with the task, or `-` for stdin
     #[arg(long, value_name = "FILE")]

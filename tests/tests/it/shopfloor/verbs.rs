@@ -279,6 +279,12 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     let app = &floor.app;
     write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\nagent = \"scripted\"\n");
     app.shopfloor(&["new", "cmd", "read it", "--", "true"]).exit(0).err_has("SHOPFLOOR_TASK_FILE");
+    // A task may be a list.
+    for words in [&["--task", "- fix it"][..], &["- fix it"], &["--task", "--as it was"]] {
+        let out = app.shopfloor(&[&["new", "z"], words, &["-n"]].concat()).exit(0).any_err();
+        out.out_has("would start an agent there with its task");
+    }
+    app.shopfloor(&["new", "z", "--bogus", "-n"]).exit(2).err_has("unexpected argument '--bogus' found");
     app.shopfloor(&["new", "late"]).exit(0).any_out().err_has("`shopfloor start late TASK`");
     app.shopfloor(&["start", "nobody", "task"]).exit(1).err_has("no worktree called nobody");
     app.shopfloor(&["start", "feat", "task"]).exit(1).err_has("shopfloor adopt");
