@@ -49,17 +49,25 @@ impl ChangedFiles {
         Ok(files)
     }
 
-    /// Exit 1 if a file comes in the place of a directory in which somebody else has one, or in an agent's worktree in the
-    /// place of a file that git ignores: git takes both away. What its index says of them does not count.
+    /// Exit 1 if a file comes in the place of a directory in which somebody else has one, or a directory in the place of
+    /// somebody's file or link, or in an agent's worktree a file in the place of one that git ignores: git takes them away.
+    /// What its index says of them does not count.
     pub fn require_nothing_lost(&self, at: &Path, kind: FailureKind, is_agents: bool) -> Result<()> {
         self.require_no_emptied(at, kind, is_agents)?;
         for path in self.after.keys() {
             let there = at.join(OsStr::from_bytes(path));
-            let Ok(meta) = there.symlink_metadata() else { continue };
             let is_known = |below: &Path| {
                 let below = below.strip_prefix(at).unwrap_or(below).as_os_str().as_bytes();
                 self.before.contains_key(below)
             };
+            let is_file = |dir: &&Path| dir.symlink_metadata().is_ok_and(|meta| !meta.is_dir()) && !is_known(dir);
+            let above = there.ancestors().skip(1).take_while(|dir| *dir != at);
+            if let Some(file) = above.filter(is_file).last() {
+                let shown = printable(&file.to_string_lossy());
+                let failure = kind.failure(format!("{shown} would be lost: a directory comes in its place"));
+                return Err(failure.hint(move_away(at, file, is_agents)));
+            }
+            let Ok(meta) = there.symlink_metadata() else { continue };
             let lost = match meta.is_dir() {
                 true => {
                     let all = walkdir::WalkDir::new(&there).into_iter().filter_map(std::result::Result::ok);

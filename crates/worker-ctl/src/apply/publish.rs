@@ -15,6 +15,7 @@ use shopfloor_core::text::{printable, shell_word};
 use crate::apply::checkout_update::ChangedFiles;
 use crate::context::Context;
 use crate::facts::work_summary::{Authored, authored, commits};
+use crate::facts::worker_state::unfinished;
 use crate::failure;
 use crate::hosts;
 use crate::layout;
@@ -246,6 +247,15 @@ fn in_the_way(at: &Path, git_said: &str, changed: &[String]) -> Failure {
     }
 }
 
+/// Exit 1 during what git lets no branch move for.
+fn require_concluded(at: &Path) -> Result<()> {
+    let Some(command) = unfinished(at).filter(|command| *command != "revert") else { return Ok(()) };
+    Err(failure::NOT_PUBLISHED.failure(format!("a {command} is under way in {}", at.display())).hint(format!(
+        "finish it, or give it up: `git -C {} {command} --abort`; then run the same command again",
+        shell_word(at)
+    )))
+}
+
 /// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
 pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool> {
     let branch = format!("refs/heads/{}", repo.branch);
@@ -256,6 +266,7 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
     let (output, checkout) = match find_checkout(repo, source, &branch)? {
         // git refuses when a changed file is in the way, and leaves all other changes alone.
         Some((at, is_linked)) => {
+            require_concluded(&at)?;
             let git = repo.git_in_source(source, &at, is_linked)?;
             let files = ChangedFiles::between(&git, &at, old, new)?;
             let root = Root::open(&at)?;

@@ -134,7 +134,7 @@ impl WorktreeFacts {
 }
 
 /// The command of git that is under way in a worktree, beside a rebase. No file needs to be changed by it.
-fn unfinished(tree: &Path) -> Option<&'static str> {
+pub fn unfinished(tree: &Path) -> Option<&'static str> {
     let dir = private_dir(tree)?;
     let heads = [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")];
     heads.into_iter().find(|(file, _)| dir.join(file).symlink_metadata().is_ok()).map(|(_, command)| command)

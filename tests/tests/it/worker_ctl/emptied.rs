@@ -1,7 +1,7 @@
 //! worker-ctl: a directory at the place of a submodule is nobody's to empty, in a person's checkout or in a worktree.
 
 use crate::support::floor::Floor;
-use crate::support::worker::{head, staff, tip, tree};
+use crate::support::worker::{LATER, commit, head, staff, tip, tree};
 use crate::support::world::{Repo, World, text};
 
 /// Gives adam a task that these commands in his worktree finish with one commit.
@@ -45,6 +45,41 @@ fn accept_empties_no_directory_of_a_persons() {
     floor.app.sh("mv data ../data.kept").exit(0);
     floor.ctl(&["accept", "adam"]).succeeds().any_err();
     assert_eq!(floor.app.read("data"), "x\n");
+}
+
+/// git takes away what it ignores where a directory comes.
+#[test]
+fn no_ignored_file_goes_where_a_directory_comes() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    commit(&adam, "Work", &["d/f"], "one\n");
+    app.commit(".gitignore", "d\n");
+    let old = tip(&floor);
+    for file in ["echo mine > d", "ln -s nowhere d"] {
+        app.sh(file).exit(0);
+        floor.ctl(&["accept", "adam"]).exit(1).any_out().err_has("/d would be lost: a directory comes").err_has("mv ");
+        app.sh("rm d").exit(0);
+        assert_eq!(tip(&floor), old);
+    }
+    for (file, command) in [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick")] {
+        app.sh(&format!("git rev-parse main > .git/{file}")).exit(0);
+        let refused = floor.ctl(&["accept", "adam"]).exit(1).any_out();
+        refused.err_has(&format!("a {command} is under way in")).err_has("--abort");
+        app.sh(&format!("rm .git/{file}")).exit(0);
+    }
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(app.read("d/f"), "one\n");
+    // In a worker's worktree, too.
+    adam.git(&["rm", "-qr", "d"]);
+    adam.run_with("git", &["commit", "-qm", "Take it out"], &LATER).exit(0);
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    app.sh("mkdir d && echo two > d/f && git add -f d && git commit -qm again").exit(0);
+    commit(&adam, "Other", &["other"], "x\n");
+    adam.write("d", "mine\n");
+    let refused = floor.ctl(&["accept", "adam"]).exit(1).any_out();
+    refused.err_has("adam/d would be lost: a directory comes in its place").err_has("adam-d.kept`");
+    assert_eq!(adam.read("d"), "mine\n");
 }
 
 #[test]
