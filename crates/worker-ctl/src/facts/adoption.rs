@@ -18,7 +18,7 @@ use shopfloor_core::written_files::Listed;
 use crate::context::Context;
 use crate::failure;
 use crate::names::LONGEST_NAME;
-use crate::store::State;
+use crate::store::{self, State};
 use crate::work_repo::{MergeResult, WorkRepo, is_rebasing};
 use crate::worker::Worker;
 
@@ -71,10 +71,12 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
         return refuse(format!("{shown} is the main checkout, or no worktree of its own"), list());
     }
     if repo.home.common_dir != repo.common_dir {
-        return refuse(
-            format!("{shown} is a worktree of a root's clone"),
-            "it has a worker already: see `worker-ctl status`".into(),
-        );
+        let workers = store::load(&repo.main_checkout).map(|state| state.workers).unwrap_or_default();
+        let hint = match workers.values().any(|worker| worker.tree() == path) {
+            true => "it has a worker already: see `worker-ctl status`",
+            false => "adopt one of your own repository; `worker-ctl add NAME` makes a worker in the clone",
+        };
+        return refuse(format!("{shown} is a worktree of a root's clone"), hint.into());
     }
     // As after `mv`. Where something is in its place, an agent may lead us to another's record.
     if let Some(place) = recorded_path(&repo.git_dir)?.filter(|place| place.symlink_metadata().is_err()) {

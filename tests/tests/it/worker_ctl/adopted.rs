@@ -128,6 +128,9 @@ fn what_cannot_be_adopted_is_refused_and_nothing_changes() {
     let root = w.home("workers/other/.worktrees/eve");
     let eve = root.to_str().unwrap();
     app.run("worker-ctl", &["add", "--worktree", eve]).exit(2).err_has("is a worktree of a root's clone");
+    w.at(w.home("workers/other")).git(&["worktree", "add", "-q", "-b", "plain", "../../plain", "origin/main"]);
+    let plain = app.run("worker-ctl", &["add", "--worktree", w.home("plain").to_str().unwrap()]).exit(2);
+    plain.err_has("is a worktree of a root's clone").err_has("`worker-ctl add NAME` makes a worker in the clone");
     // A name in another script, or with blanks, becomes one that works everywhere.
     app.git(&["worktree", "add", "-q", "-b", "feat3", "../feat three"]);
     app.run("worker-ctl", &["add", "--worktree", "../feat three"]).succeeds().any_err();
