@@ -104,12 +104,16 @@ impl Sandbox {
             &git,
             format!("update {branch} {tip} {now}\nupdate {own} {tip} {old}\nupdate {pin}/{tip} {tip}\n"),
         )?;
+        if now != old {
+            // Whoever has moved the branch in the worktree has moved the index as well.
+            self.follow(&now);
+        }
         self.follow(&tip);
         Ok(Imported::Commit(tip, other))
     }
 
     /// The branch of the worktree outside, in full.
-    fn branch(&self) -> Result<String> {
+    pub(super) fn branch(&self) -> Result<String> {
         let head = fs::read_no_follow(&self.record.join("HEAD"))?.unwrap_or_default();
         let named = String::from_utf8_lossy(&head).trim().strip_prefix("ref: ").unwrap_or_default().to_owned();
         // Where refs are in tables, the file says nothing.
@@ -241,7 +245,10 @@ impl Sandbox {
     fn moved_outside(&self, branch: &str, old: &str, now: &str) -> Failure {
         let name = branch.strip_prefix("refs/heads/").unwrap_or(branch);
         let short = |id: &str| id[..id.len().min(12)].to_owned();
-        let way = format!("let the agent take that in: `git rebase --onto {} {}`", short(now), short(old));
-        refused(&format!("{name} was moved outside of the sandbox; {way}"))
+        let way = format!("`git rebase --onto {} {}`", short(now), short(old));
+        refused(&format!(
+            "{name} was moved outside of the sandbox; let the agent commit all that is there and take that in: {way}, as \
+             `worker-ctl rebase NAME` does for a worker"
+        ))
     }
 }

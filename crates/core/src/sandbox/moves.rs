@@ -52,6 +52,26 @@ tell() {
     fi
     git update-ref "refs/heads/$base" "$to"
 }
+put_onto() {
+    git -c rebase.autoStash=false -c rebase.updateRefs=false -c rebase.autoSquash=false rebase -q --onto "$to" "$from" && exit 0
+    in_rebase || exit 1
+    git rebase --abort
+    exit 9
+}
+# Of the files that differ from those of HEAD, puts back those that are as in the commit `to`, or gone.
+put_back() {
+    git diff-tree -r -z --no-renames --name-only HEAD "$to" > /tmp/differ
+    (
+        export GIT_INDEX_FILE=/tmp/written
+        git read-tree "$to"
+        git ls-files -z -m | git update-index -z --force-remove --stdin
+        git diff-index -z --cached --no-renames --name-only --diff-filter=MT HEAD > /tmp/changed
+        git diff-index -z --cached --no-renames --name-only --diff-filter=A HEAD |
+            xargs -0 sh -c 'for file; do rm -f -- "$file"; rmdir -p -- "${file%/*}"; done' sh
+    )
+    git checkout-index -q -f -z --stdin < /tmp/changed
+    git checkout-index -q -z --stdin < /tmp/differ
+}
 "#;
 
 const WORKTREE: &str = r#"
@@ -69,30 +89,28 @@ at "$to" || { at "$from" && is_own && git reset -q "$to"; } || exit 9
 const WORK: &str = r#"
 tell
 is_clean && ! in_rebase || exit 9
-git -c rebase.autoStash=false -c rebase.updateRefs=false -c rebase.autoSquash=false rebase -q --onto "$to" "$from" && exit 0
-in_rebase || exit 1
-git rebase --abort
-exit 9
+put_onto
 "#;
 
-/// Takes back a move of ours over the worktree that failed or was killed on its way. Of files that differ only those are put
-/// back that are as git wrote them, or gone.
+/// The files of what was committed outside are in the worktree already. What differs both from them and from the agent's own
+/// commit is a change.
+const OUTSIDE: &str = r#"
+changes() { git ls-files -m -o "$@" | sort -u; }
+git diff-index --cached --quiet HEAD && ! in_rebase || exit 9
+changes > /tmp/own
+( export GIT_INDEX_FILE=/tmp/theirs; git read-tree "$to"; changes --exclude-standard ) | sort - /tmp/own | uniq -d | grep -q . && exit 9
+put_back
+is_clean || exit 9
+put_onto
+"#;
+
+/// Takes back a move of ours over the worktree that failed or was killed on its way.
 const UNDO: &str = r#"
 if in_rebase; then
     test "$(cat "$(git rev-parse --git-path rebase-merge)/onto")" = "$to" && git rebase --abort
-    exit 9
+else
+    put_back
 fi
-git diff-tree -r -z --no-renames --name-only HEAD "$to" > /tmp/differ
-(
-    export GIT_INDEX_FILE=/tmp/written
-    git read-tree "$to"
-    git ls-files -z -m | git update-index -z --force-remove --stdin
-    git diff-index -z --cached --no-renames --name-only --diff-filter=MT HEAD > /tmp/changed
-    git diff-index -z --cached --no-renames --name-only --diff-filter=A HEAD |
-        xargs -0 sh -c 'for file; do rm -f -- "$file"; rmdir -p -- "${file%/*}"; done' sh
-)
-git checkout-index -q -f -z --stdin < /tmp/changed
-git checkout-index -q -z --stdin < /tmp/differ
 exit 9
 "#;
 
@@ -118,8 +136,29 @@ impl Sandbox {
     pub fn rebase(&self, base: &str, commit: &str, fork: &str) -> Result<bool> {
         let _lock = self.lock()?;
         self.finish_move()?;
-        let open = self.begin(What::Work, "", (fork, commit), base)?;
-        match self.run_script(WORK, &open) {
+        self.put_onto(WORK, (fork, commit), base)
+    }
+
+    /// Puts what the agent has committed onto what somebody has committed on its branch outside meanwhile, which the next
+    /// import takes. Returns whether that is done, if somebody has: not if it conflicts or there are changes. Then nothing of
+    /// what was committed outside is in the worktree, or all is as it was.
+    pub fn rebase_onto_outside(&self) -> Result<Option<bool>> {
+        let _lock = self.lock()?;
+        self.finish_move()?;
+        let git = Git::find(&self.env)?.common(&self.common_dir)?;
+        let commit = |name: &str| -> Result<String> {
+            Ok(git.cmd(&self.common_dir).args(["rev-parse", "-q", "--verify", name]).capture()?.text())
+        };
+        let (old, now) = (commit(&self.own_ref("in"))?, commit(&self.branch()?)?);
+        if old.is_empty() || now.is_empty() || old == now {
+            return Ok(None);
+        }
+        self.put_onto(OUTSIDE, (&old, &now), "").map(Some)
+    }
+
+    fn put_onto(&self, script: &str, (from, to): (&str, &str), base: &str) -> Result<bool> {
+        let open = self.begin(What::Work, "", (from, to), base)?;
+        match self.run_script(script, &open) {
             Err(failure) => self.finish_move().and(Err(failure)),
             done => fs::remove(&self.dir.join("move")).and(done),
         }
@@ -151,10 +190,13 @@ impl Sandbox {
             What::Work => format!("rebase --onto {to} {from}"),
             What::Worktree | What::Branch => format!("reset --keep {to}"),
         };
+        let failure = || failed("in the sandbox", &output);
         match output.status {
             Status::Exited(0) => Ok(true),
             Status::Exited(9) => Ok(false),
-            _ => Err(failed("in the sandbox", &output).hint(format!(
+            // What was committed outside is there already.
+            _ if base.is_empty() => Err(failure()),
+            _ => Err(failure().hint(format!(
                 "the files are as they were; what cannot be written inside, as hooks in the worktree, can be outside: \
                  `git -C {} {way}`",
                 shell_word(&self.worktree)

@@ -138,6 +138,25 @@ pub fn take_commit(ctx: &Context<'_>, worker: &Worker, sandbox: &Sandbox) -> Res
     }
 }
 
+/// Puts what a worker has committed in its sandbox onto what somebody has committed on its branch outside meanwhile, and takes
+/// it in. Returns whether there was such a thing. Exit 1 where that is its agent's to do.
+pub fn join_outside(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
+    let Some(sandbox) = of(ctx, worker)?.filter(|_| !ctx.is_dry) else { return Ok(false) };
+    match sandbox.rebase_onto_outside()? {
+        None => Ok(false),
+        Some(true) => take_commit(ctx, worker, &sandbox),
+        Some(false) => {
+            let (name, branch) = (&worker.name, &worker.branch);
+            let why = format!("{name} has changes, or its commits conflict with what was committed on {branch}");
+            let refusals = worker.notes.iter().filter(|note| matches!(note, Note::ImportRefused(_)));
+            Err(failure::CONFLICT
+                .failure(why)
+                .details(refusals.map(|note| format!("  {note}")))
+                .hint(format!("tell its agent to do that: {}", worker.message_hint("TEXT"))))
+        }
+    }
+}
+
 /// What an agent tells its parent, as worktree-spawn leaves it inside.
 #[derive(Deserialize)]
 struct ParentNotice {

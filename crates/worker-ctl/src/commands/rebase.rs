@@ -5,6 +5,7 @@ use serde_json::json;
 use shopfloor_core::error::{Exit, Result};
 
 use crate::apply::rebase::{self, Rebased};
+use crate::apply::{patrol, sandbox};
 use crate::commands;
 use crate::context::Context;
 use crate::facts::worker_state::Standing;
@@ -25,9 +26,14 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::recover(ctx)?;
     // A commit that was amended after a rejection is new work: it must be recorded before it moves.
     commands::look(ctx)?;
-    let (worker, _lock) = commands::locked(ctx, name)?;
-    let ctx = &ctx.of(&worker)?;
+    let (mut worker, _lock) = commands::locked(ctx, name)?;
     require_task(&worker)?;
+    if sandbox::join_outside(ctx, &worker)? {
+        patrol::record_news(ctx, name)?;
+        worker = ctx.worker(name)?;
+        ctx.ui.note(format!("the commits of {name} are on those that were made outside now"));
+    }
+    let ctx = &ctx.of(&worker)?;
     let standing = Standing::read(ctx, &worker)?;
     let plan = rebase(&standing, &ctx.repo.branch)?;
     let answer = |outcome: &str| commands::about(name, json!({ "outcome": outcome }));

@@ -134,6 +134,28 @@ fn a_move_that_git_cannot_finish_inside_leaves_the_worktree_as_it_was() {
 }
 
 #[test]
+fn what_both_sides_have_committed_is_joined() {
+    let w = World::new();
+    let Some(floor) = contained(&w) else { return };
+    let task = "RUN mkfifo go; read x < go; rm go; echo 4 > f; git add f; git commit -qm four";
+    floor.ctl(&["start", "adam", "--task", task]).succeeds();
+    let adam = tree(&floor, "adam");
+    wait_for(|| adam.has("go"));
+    // Where the branch is checked out.
+    adam.commit("new", "mine\n");
+    adam.commit("README.md", "mine\n");
+    adam.sh("echo > go").exit(0);
+    wait_for(|| floor.status("adam")["notes"].to_string().contains("was moved outside"));
+    adam.write("f", "5\n");
+    floor.ctl(&["rebase", "adam"]).exit(1).any_out().err_has("adam has changes, or its commits conflict");
+    assert_eq!((adam.read("f"), adam.read("new")), ("5\n".into(), "mine\n".into()));
+    adam.write("f", "4\n");
+    floor.ctl(&["rebase", "adam"]).succeeds();
+    assert_eq!(adam.git(&["log", "--format=%s", "-3"]), "four\nREADME.md\nnew\n");
+    assert_eq!((adam.git(&["status", "--porcelain"]), adam.read("new")), (String::new(), "mine\n".into()));
+}
+
+#[test]
 fn hooks_inside_are_heard_and_a_crash_loses_nothing() {
     let w = World::new();
     let Some(floor) = contained(&w) else { return };
