@@ -145,15 +145,18 @@ impl Sandbox {
     pub fn rebase_onto_outside(&self) -> Result<Option<bool>> {
         let _lock = self.lock()?;
         self.finish_move()?;
+        let Some((old, now)) = self.outside_move()? else { return Ok(None) };
+        self.put_onto(OUTSIDE, (&old, &now), "").map(Some)
+    }
+
+    /// Where the last import has left the worktree's branch, and where it is now, if somebody has moved it outside.
+    pub fn outside_move(&self) -> Result<Option<(String, String)>> {
         let git = Git::find(&self.env)?.common(&self.common_dir)?;
         let commit = |name: &str| -> Result<String> {
             Ok(git.cmd(&self.common_dir).args(["rev-parse", "-q", "--verify", name]).capture()?.text())
         };
         let (old, now) = (commit(&self.own_ref("in"))?, commit(&self.branch()?)?);
-        if old.is_empty() || now.is_empty() || old == now {
-            return Ok(None);
-        }
-        self.put_onto(OUTSIDE, (&old, &now), "").map(Some)
+        Ok((!old.is_empty() && !now.is_empty() && old != now).then_some((old, now)))
     }
 
     fn put_onto(&self, script: &str, (from, to): (&str, &str), base: &str) -> Result<bool> {

@@ -169,6 +169,10 @@ fn run_contained(
 ) -> Result<Status> {
     let vars = variables(known).into_iter().map(|(name, value)| (name.into(), value.into())).collect();
     let id = &known.agent.id;
+    // What a person has committed meanwhile is there from the beginning.
+    if matches!(sandbox.outside_move(), Ok(Some(_))) {
+        sandboxes::take_in(ui, env, place, sandbox, id);
+    }
     let meanwhile = || sandboxes::take_reports(ui, &env.later(), place, sandbox, id);
     let ended = sandbox.run(TOOL, program, args, vars, &meanwhile);
     sandboxes::take_in(ui, &env.later(), place, sandbox, id);

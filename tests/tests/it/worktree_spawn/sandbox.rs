@@ -283,6 +283,8 @@ fn a_branch_that_was_moved_outside_is_left_alone() {
     // As long as the agent has not gone on, it has that too.
     app.spawn(&["list", "--status"]).exit(0).any_out();
     inside(&app, "git log --format=%s -1 | grep -q person && test -z \"$(git status --porcelain)\"").succeeds();
+    feat.commit("theirs", "x\n");
+    inside(&app, "git log --format=%s -1 | grep -q theirs && test -z \"$(git status --porcelain)\"").succeeds();
     let mut run = start(
         &app,
         &[
