@@ -252,12 +252,13 @@ pub fn missing(git: &Git, repo: &Repo, hook: &str, always: bool) -> Result<Vec<&
     Ok(missing)
 }
 
-/// The tools whose hook a person has installed with `hook install`, or git runs.
-pub fn wanted(git: &Git, repo: &Repo, hook: &str) -> Result<Vec<&'static str>> {
+/// The tools whose hook a person has installed with `hook install`, or git runs. With `always` all tools on the PATH.
+pub fn wanted(git: &Git, repo: &Repo, hook: &str, always: bool) -> Result<Vec<&'static str>> {
     let noted = noted(git.env(), repo);
     let mut wanted = Vec::new();
     for tool in HOOKS.iter().filter(|(name, _)| *name == hook).flat_map(|(_, tools)| *tools) {
-        if noted.contains(&format!("{hook} {tool}")) || runs(git, repo, hook, tool)?.is_some() {
+        let is_there = always && proc::find(git.env(), tool).is_some();
+        if is_there || noted.contains(&format!("{hook} {tool}")) || runs(git, repo, hook, tool)?.is_some() {
             wanted.push(*tool);
         }
     }

@@ -41,7 +41,7 @@ fn after_creation(ui: &Ui, env: &Env, dirs: &LayerFlags, (git, repo): (Git, Repo
     }
     let how = env.var("SHOPFLOOR_SETUP");
     // `shopfloor new` sets worktrees up also where nobody has installed a hook, and there may be nothing to set up.
-    if how.is_some_and(|word| word == "always") && is_nothing(&worktree, dirs)? {
+    if how.is_some_and(|word| word == "always" || word == "held") && is_nothing(&worktree, dirs)? {
         return Ok(None);
     }
     // worktree-spawn, where an agent's program asked it for a worktree.

@@ -261,9 +261,10 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     let hooks_dir = hook.parent().unwrap_or(hook).to_path_buf();
     let repo = Repo { hooks_dir, ..context.place.repo() };
     let mut env = inherited(context.env, context.place, &made.known.worktree.path)?;
-    // `shopfloor new` sets worktrees up whatever hooks there are, but not what comes from a fork.
+    // `shopfloor new` sets worktrees up whatever hooks there are, but runs no commands where others wrote what is there.
     let set_up = |wanted: &str| context.env.var("SHOPFLOOR_SETUP").is_some_and(|word| word == wanted);
-    let (mut configured, mut tools) = (Vec::new(), git_hook::missing(&git, &repo, "post-checkout", set_up("always"))?);
+    let always = set_up("always") || set_up("held");
+    let (mut configured, mut tools) = (Vec::new(), git_hook::missing(&git, &repo, "post-checkout", always)?);
     let is_agents = is_agents && !has_landed(context, &start.sha).unwrap_or(false);
     let is_held = is_agents || set_up("held");
     let mut file = hook.as_path();
@@ -273,20 +274,12 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
     if is_held {
         file = Path::new("/dev/null");
         // Other programs look for theirs in the worktree: husky, lefthook, whatever a person's own hook calls.
-        tools = git_hook::wanted(&git, &repo, "post-checkout")?;
+        tools = git_hook::wanted(&git, &repo, "post-checkout", always)?;
         env.vars.insert("SHOPFLOOR_SETUP".into(), "held".into());
-        if tools.contains(&"sweatfile-apply") {
-            let path = shell_word(&made.known.worktree.path);
-            let why = match is_agents {
-                true => "it starts at an agent's commit that has not landed, so set-up commands wait for you",
-                false => "others wrote what it starts with, so set-up commands wait for you",
-            };
-            made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
-        }
     } else if let Err(failure) = git_hook::refuse_changed(context.env, "post-checkout", hook) {
         made.warnings.push(format!("left out the hook: {failure}; {}", failure.hints.join("; ")));
         file = Path::new("/dev/null");
-        tools = git_hook::wanted(&git, &repo, "post-checkout")?;
+        tools = git_hook::wanted(&git, &repo, "post-checkout", always)?;
     } else {
         configured = git.configured_hooks(&spawner.path, "post-checkout")?;
     }
@@ -307,6 +300,15 @@ fn run_hook(context: &SpawnContext<'_>, start: &StartPoint, made: &mut MadeSubtr
         }
         Err(failure) if matches!(failure.exit, Exit::Signal(_)) => return Err(failure),
         Err(failure) => made.warnings.push(format!("{failure}; the worktree is usable")),
+    }
+    // Without a sweatfile nothing was done there.
+    if is_held && made.known.worktree.git_dir.join("shopfloor/sweatfile-apply").is_dir() {
+        let path = shell_word(&made.known.worktree.path);
+        let why = match is_agents {
+            true => "it starts at an agent's commit that has not landed, so set-up commands wait for you",
+            false => "others wrote what it starts with, so set-up commands wait for you",
+        };
+        made.warnings.push(format!("{why}: `sweatfile-apply -C {path}`"));
     }
     Ok(())
 }

@@ -185,6 +185,7 @@ fn an_issue_becomes_a_fenced_task_that_a_person_has_seen() {
     let Some(forge) = Forge::start(&mut w) else { return };
     let floor = floor(&w, &forge);
     let app = &floor.app;
+    w.area("setup = [\"touch was-set-up\"]\n\n[env]\nA = \"1\"\n");
     let asked = app.shopfloor(&["new", "issue:34"]).exit(3);
     asked
         .err_has("issue 34 says:")
@@ -193,8 +194,13 @@ fn an_issue_becomes_a_fenced_task_that_a_person_has_seen() {
         .err_has("nothing was made");
     assert!(!asked.stderr.contains('\u{1b}'), "{asked}");
     assert_eq!(app.git(&["worktree", "list"]).lines().count(), 1);
-    let made = app.shopfloor(&["new", "issue:34", "--yes"]).exit(0).any_err().stdout.clone();
-    assert_eq!(w.at(made.trim_end()).git(&["branch", "--show-current"]), "34-parser-drops-tabs\n");
+    let first = app.shopfloor(&["new", "issue:34", "--yes"]).exit(0);
+    first.err_has("others wrote what it starts with, so set-up commands wait for you");
+    let made = first.stdout.clone();
+    let at = w.at(made.trim_end());
+    assert_eq!(at.git(&["branch", "--show-current"]), "34-parser-drops-tabs\n");
+    // Also without a hook of ours.
+    assert!(at.has(".sweatshop-env") && !at.has("was-set-up"));
     let name = "34-parser-drops-tabs";
     wait_for(|| !floor.prompts().is_empty());
     let task = floor.prompts().last().cloned().unwrap_or_default();
