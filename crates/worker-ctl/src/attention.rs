@@ -58,9 +58,14 @@ pub fn need_by_files(root: &WorkerRoot, now: i64, worker: &Worker) -> Option<Nee
         let is_late = ends(root, worker, limit).is_none_or(|end| now > end + LATE);
         return (is_late && worker.has_open_task()).then_some(Need::Limited);
     }
-    let after = root.config.settings.duration("silent_after", Unit::Seconds).as_secs();
-    let is_long = |silent: i64| after > 0 && silent >= i64::try_from(after).unwrap_or(i64::MAX);
+    let after = silent_after(root);
+    let is_long = |silent: i64| after > 0 && silent >= after;
     silent_for(root, now, worker).is_some_and(is_long).then_some(Need::Silent)
+}
+
+/// After how many seconds without a sign a program needs a person; 0: never.
+fn silent_after(root: &WorkerRoot) -> i64 {
+    i64::try_from(root.config.settings.duration("silent_after", Unit::Seconds).as_secs()).unwrap_or(i64::MAX)
 }
 
 /// Whether a worker has a task, and its session is gone, though no person has ended it and nobody starts it now.
@@ -93,13 +98,28 @@ fn silent_for(root: &WorkerRoot, now: i64, worker: &Worker) -> Option<i64> {
 
 /// For how many seconds the program of a worker has neither written to its terminal nor told anything.
 pub fn quiet_for(root: &WorkerRoot, now: i64, worker: &Worker) -> i64 {
-    // What the terminal shows is in the log.
-    let wrote = fs::changed(&layout::worker_log(&root.path, &worker.name)).map_or(0, jiff::Timestamp::as_second);
-    now - wrote.max(worker.last_activity_unix).max(since(worker))
+    now - last_sign(root, worker)
 }
 
-/// When the worker came to be as it is, in seconds since 1970.
-pub fn since(worker: &Worker) -> i64 {
+/// When it did so last, in seconds since 1970.
+fn last_sign(root: &WorkerRoot, worker: &Worker) -> i64 {
+    // What the terminal shows is in the log.
+    let wrote = fs::changed(&layout::worker_log(&root.path, &worker.name)).map_or(0, jiff::Timestamp::as_second);
+    wrote.max(worker.last_activity_unix).max(since(worker))
+}
+
+/// When the worker came to need a person for this, or to be as it is, in seconds since 1970.
+pub fn needed_since(root: &WorkerRoot, worker: &Worker, need: Option<Need>) -> i64 {
+    match need {
+        Some(Need::Silent) => last_sign(root, worker).saturating_add(silent_after(root)),
+        // Of a question that only its screen tells, it has written nothing more.
+        Some(Need::Asks) if worker.activity() != Activity::Asks => last_sign(root, worker),
+        _ => since(worker),
+    }
+}
+
+/// When the worker came to be as it is.
+fn since(worker: &Worker) -> i64 {
     let Worker { program, reported, task_since_unix: since, .. } = worker;
     let counts = matches!(reported.activity, Activity::Asks | Activity::Rests | Activity::Fresh);
     let begun = reported.activity_at.as_ref().filter(|_| counts).and_then(|time| time.parse::<jiff::Timestamp>().ok());

@@ -21,7 +21,7 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::apply::check::{self, need_by_files, need_now};
 use crate::apply::host_status::{self, time};
 use crate::apply::sandbox;
-use crate::attention::since;
+use crate::attention::needed_since;
 use crate::check_record::MOST_VOID;
 use crate::commands::joined;
 use crate::context::Context;
@@ -238,13 +238,14 @@ fn board(ctx: &Context<'_>, SeenState { state, hosts, .. }: &SeenState) -> Resul
     let (width, height) = ctx.ui.size().unwrap_or((80, 24));
     let screen = Screen { width, height, has_colors: ctx.ui.has_colors() };
     let now = ctx.env.later().now;
-    let rows = state.workers.values().map(|worker| board_row(worker, need_now(ctx, worker)));
+    let rows = state.workers.values().map(|worker| board_row(ctx, worker));
     let rows = rows.chain(hosts.iter().map(host_status::board_row)).collect();
     Ok(lines(rows, up_lock::is_running(&ctx.root.path)?, (now.as_second(), &local_clock(now)), screen))
 }
 
 /// The row of a worker on the board that `--watch` shows on a terminal.
-fn board_row(worker: &Worker, need: Option<Need>) -> BoardRow {
+fn board_row(ctx: &Context<'_>, worker: &Worker) -> BoardRow {
+    let need = need_now(ctx, worker);
     let standing = match (need, worker.status()) {
         (Some(need), _) => Standing::Needs(need),
         (None, "offline" | "queued") => Standing::Offline,
@@ -256,7 +257,7 @@ fn board_row(worker: &Worker, need: Option<Need>) -> BoardRow {
         name: worker.name.clone(),
         state: worker.status().to_owned(),
         does: does.map_or(String::new(), |activity| activity.word().to_owned()),
-        since: Some(since(worker)),
+        since: Some(needed_since(&ctx.root, worker, need)),
         what: what(standing, worker),
         standing,
     }
@@ -415,7 +416,7 @@ fn ended(program: &Program) -> (&'static str, Option<Value>) {
 /// A worker in the answer with `--json`, with what `changes` tells of its branch.
 fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> Value {
     let Worker { name, branch, worktree_path, work, program, reported, .. } = worker;
-    let (session, exit) = ended(program);
+    let ((session, exit), need) = (ended(program), need_now(ctx, worker));
     let first = json!({
         "v": 1,
         "name": name,
@@ -452,8 +453,8 @@ fn row(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, changes: Value) -> 
         "crash_count": program.crash_count,
         "host": Value::Null,
         "runner": shown_runner(ctx, worker),
-        "needs": need_now(ctx, worker).map(Need::word),
-        "since_at": time(since(worker)),
+        "needs": need.map(Need::word),
+        "since_at": time(needed_since(&ctx.root, worker, need)),
     });
     let last = json!({
         "activity": does(ctx, worker),

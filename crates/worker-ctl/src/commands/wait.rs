@@ -10,7 +10,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 
 use crate::apply::check::need_now;
-use crate::attention::since;
+use crate::attention::needed_since;
 use crate::commands::{self, joined, status_of};
 use crate::context::Context;
 use crate::failure;
@@ -180,7 +180,7 @@ fn obstacle(worker: &Worker, state: &str, (is_kept_up, may_get_task): (bool, boo
 fn print_needs(ctx: &Context<'_>, names: &[String]) -> Result<Exit> {
     let state = ctx.state()?;
     let mut workers: Vec<&Worker> = names.iter().filter_map(|name| state.workers.get(name)).collect();
-    workers.sort_by_key(|worker| since(worker));
+    workers.sort_by_cached_key(|worker| needed_since(&ctx.root, worker, need_now(ctx, worker)));
     let why = |worker: &Worker| need_now(ctx, worker).map_or(worker.status(), Need::word);
     if ctx.ui.is_json() {
         let needy = workers.iter().map(|worker| joined(status_of(worker), json!({ "why": why(worker) })));

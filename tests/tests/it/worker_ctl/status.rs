@@ -265,6 +265,12 @@ fn a_program_that_shows_no_sign_needs_a_person() {
     assert_eq!(needs(&[], &[]), [Value::Null, Value::Null]);
     assert_eq!(needs(&[], &later), [Value::from("silent"), Value::Null]);
     assert_eq!(needs(&["--silent-after", "0"], &later), [Value::Null, Value::Null]);
+    // Its age counts from then, and not from the beginning of its task.
+    let since = |vars: &[(&str, &str)]| {
+        let all = floor.root.run_with("worker-ctl", &["status", "--json"], vars).exit(0).json();
+        text(&all, "/workers/0/since_at").to_owned()
+    };
+    assert!(since(&later) > since(&[]));
     floor.root.run_with("worker-ctl", &["wait", "adam"], &later).exit(0).out_has("adam silent");
     let row = floor.app.run_with("shopfloor", &["status"], &later).any_status().any_err();
     row.out_has("you: look");
