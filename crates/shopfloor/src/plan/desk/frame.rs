@@ -400,10 +400,9 @@ impl Draw<'_> {
             What::New => " name and task: ".to_owned(),
             What::Comment { place, .. } => format!(" {}: ", printable(place)),
         };
-        let text = printable(text);
         let room = self.width.saturating_sub(Span::raw(title.as_str()).width() + 1);
         // Its end is what is being written.
-        let text = tail(&text, room);
+        let text = tail(text, room);
         let x = self.text(0, y, &title, BOLD);
         let x = self.text(x, y, &text, Style::new());
         Some(Position { x: u16::try_from(x.min(self.width - 1)).unwrap_or(0), y })
@@ -485,13 +484,10 @@ fn style(standing: Standing) -> Style {
     }
 }
 
-/// The end of a text that takes at most so many columns.
+/// The end of a text that takes at most so many columns, as it is shown. No more of a long one is looked at.
 fn tail(text: &str, width: usize) -> String {
-    let mut kept = text;
-    while Span::raw(kept).width() > width {
-        let mut chars = kept.chars();
-        chars.next();
-        kept = chars.as_str();
-    }
-    kept.to_owned()
+    let shown = printable(text.char_indices().rev().nth(4 * width).map_or(text, |(at, _)| &text[at..]));
+    let starts = shown.char_indices().rev().map(|(at, _)| at);
+    let from = starts.take_while(|at| Span::raw(&shown[*at..]).width() <= width).last();
+    shown[from.unwrap_or(shown.len())..].to_owned()
 }

@@ -167,6 +167,10 @@ pub enum DiffRow {
     Cut,
 }
 
+/// How many lines of a comment are shown, and how much of each. All of it is in the editor.
+const MOST_SHOWN: usize = 100;
+const MOST_CHARS: usize = 1_000;
+
 /// The rows of a diff with its comments, whose lines are broken where the screen ends.
 pub fn diff_rows(review: &Review, width: usize) -> Vec<DiffRow> {
     let lines = |at: usize| {
@@ -174,7 +178,9 @@ pub fn diff_rows(review: &Review, width: usize) -> Vec<DiffRow> {
         let room = width.saturating_sub(8).max(8);
         let sent = if review.comments[at]["sent"] == true { "(was sent) " } else { "" };
         let text = format!("{sent}{text}");
-        let text: Vec<String> = text.lines().map(str::to_owned).collect();
+        let mut text: Vec<String> =
+            text.lines().take(MOST_SHOWN + 1).map(|line| line.chars().take(MOST_CHARS).collect()).collect();
+        text.iter_mut().skip(MOST_SHOWN).for_each(|line| *line = "…".to_owned());
         text.into_iter()
             .flat_map(move |line| broken(&printable(&line), room))
             .map(move |line| DiffRow::Comment(at, line))

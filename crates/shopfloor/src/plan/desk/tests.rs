@@ -348,6 +348,22 @@ fn a_narrow_desk_has_marks_names_ages_and_words() {
 }
 
 #[test]
+fn long_texts_hold_nothing_up() {
+    let (long, begun) = ("a\u{301}日\n".repeat(300_000), std::time::Instant::now());
+    let mut desk = one();
+    press(&mut desk, "s");
+    desk.input(&Event::Paste(long.clone()));
+    let screen = shown(&desk, (80, 24));
+    assert!(screen.contains(" message to 日本語の名前: ") && screen.ends_with("日\\n"), "{screen}");
+    let (mut desk, mut review) = (in_review(), reviewed());
+    review.comments[0]["text"] = long.into();
+    page(&mut desk, Content::Diff(Box::new(review)));
+    press(&mut desk, "G");
+    assert!(shown(&desk, (80, 24)).contains("     │ …\n   43 +}"));
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
+#[test]
 fn every_size_is_drawn_and_no_row_is_too_wide() {
     for (name, desk) in situations() {
         for size in [(1, 1), (2, 3), (20, 5), (40, 20), (59, 11), (80, 12), (80, 24), (200, 50)] {
