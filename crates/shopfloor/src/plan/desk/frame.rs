@@ -11,7 +11,7 @@ use shopfloor_core::time::local_clock;
 
 use super::keys::KEYS;
 use super::list::{ListLine, lines, side, state, until, what};
-use super::{Desk, DiffRow, Draft, Mode, What, key};
+use super::{Desk, DiffRow, Mode, key};
 use crate::facts::desk_feed::{Content, PageKind, Review};
 use crate::plan::rows::Row;
 
@@ -21,15 +21,15 @@ const NARROW: usize = 60;
 
 const RED: Color = Color::Indexed(1);
 const GREEN: Color = Color::Indexed(2);
-const YELLOW: Color = Color::Indexed(3);
+pub(super) const YELLOW: Color = Color::Indexed(3);
 const MAGENTA: Color = Color::Indexed(5);
 const CYAN: Color = Color::Indexed(6);
 
 /// The width of a column of the help.
 const COLUMN: usize = 40;
-const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
-const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+pub(super) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 
 /// Where the list is on the screen, and where the page: rows, from and to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,14 +106,14 @@ fn help(mut draw: Draw<'_>, height: u16) -> Buffer {
     draw.buffer.clone()
 }
 
-struct Draw<'b> {
+pub(super) struct Draw<'b> {
     buffer: &'b mut Buffer,
-    width: usize,
+    pub(super) width: usize,
 }
 
 impl Draw<'_> {
     /// Writes a text as far as there is room. Returns where it ended.
-    fn text(&mut self, x: usize, y: u16, text: &str, style: Style) -> usize {
+    pub(super) fn text(&mut self, x: usize, y: u16, text: &str, style: Style) -> usize {
         if x >= self.width {
             return x;
         }
@@ -122,7 +122,7 @@ impl Draw<'_> {
     }
 
     /// The same, so that it ends at the right edge, unless that is left of `from`.
-    fn right(&mut self, from: usize, y: u16, text: &str, style: Style) -> usize {
+    pub(super) fn right(&mut self, from: usize, y: u16, text: &str, style: Style) -> usize {
         let Some(x) = self.width.checked_sub(Span::raw(text).width() + 1).filter(|x| *x >= from) else {
             return self.width;
         };
@@ -350,63 +350,6 @@ impl Draw<'_> {
         // Where it goes on out of sight, that is to be seen.
         self.text(5, y, &cut(&format!("{bar}{}{text}", line.sign()), self.width.saturating_sub(5)), style);
     }
-
-    /// What was said, in as many of the last rows as it takes.
-    fn said(&mut self, said: &str, y: u16) {
-        let lines: Vec<String> =
-            said.lines().flat_map(|line| broken(&printable(line), self.width.saturating_sub(2).max(2))).collect();
-        let count = u16::try_from(lines.len()).unwrap_or(y).min(y);
-        let first = y + 1 - count;
-        for (line, y) in lines.iter().zip(first..=y) {
-            self.text(0, y, &" ".repeat(self.width), Style::new());
-            self.text(1, y, line, YELLOW.into());
-        }
-    }
-
-    /// The keys, or what is asked, or what was said.
-    fn foot(&mut self, desk: &Desk, y: u16) -> Option<Position> {
-        if let Some(said) = &desk.said {
-            // While a text is written, above it.
-            let is_free = matches!(desk.mode, Mode::Browse | Mode::Help);
-            self.said(said, if is_free { y } else { y.saturating_sub(1) });
-            if is_free {
-                return None;
-            }
-        }
-        let Draft { what, to, text } = match &desk.mode {
-            Mode::Write(draft) => draft,
-            Mode::Land(to, message) => {
-                let target = desk.row().and_then(|(_, row)| row.record["target"].as_str().map(printable));
-                let target = target.unwrap_or_default();
-                let unsent = match desk.review().map_or(0, Review::unsent) {
-                    0 => String::new(),
-                    count => format!(" without {}", comments(count)),
-                };
-                let ask = format!(" y lands {} on {target}{unsent}, other keys do not: “{message}”", to.worker);
-                self.text(0, y, &ask, BOLD);
-                return None;
-            }
-            Mode::Browse | Mode::Help => {
-                let end = self.text(1, y, &keys(desk), DIM);
-                self.right(end + 1, y, &command(desk), DIM);
-                return None;
-            }
-        };
-        let title = match what {
-            What::Filter => " /".to_owned(),
-            What::Send => format!(" message to {}: ", to.worker),
-            What::Task => format!(" task for {}: ", to.worker),
-            What::Back => format!(" what {} is to change: ", to.worker),
-            What::New => " name and task: ".to_owned(),
-            What::Comment { place, .. } => format!(" {}: ", printable(place)),
-        };
-        let room = self.width.saturating_sub(Span::raw(title.as_str()).width() + 1);
-        // Its end is what is being written.
-        let text = tail(text, room);
-        let x = self.text(0, y, &title, BOLD);
-        let x = self.text(x, y, &text, Style::new());
-        Some(Position { x: u16::try_from(x.min(self.width - 1)).unwrap_or(0), y })
-    }
 }
 
 /// A text in lines of so many columns, broken at blanks where there are some.
@@ -431,49 +374,6 @@ pub fn broken(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-fn comments(count: usize) -> String {
-    if count == 1 { "1 comment".to_owned() } else { format!("{count} comments") }
-}
-
-/// The keys that matter now.
-fn keys(desk: &Desk) -> String {
-    let standing = desk.row().map(|(_, row)| row.standing());
-    let count = desk.review().map_or(0, Review::unsent);
-    let back = if count > 0 { format!("x back with {}", comments(count)) } else { "x back".to_owned() };
-    let keys = match standing {
-        _ if desk.review().is_some() && desk.is_inside => {
-            return format!("c comment  e in editor  ]f next file  {back}  a land  ? keys");
-        }
-        Some(Standing::Needs(Need::Review)) => return format!("r review  a land  {back}  ⏎ attach  ? keys"),
-        Some(Standing::Needs(Need::Asks)) if desk.menu().is_some() => "1-9 answer  ⏎ attach  s send  ? keys",
-        Some(Standing::Needs(Need::Fresh | Need::Resume | Need::Limited)) => "R resume  ⏎ attach  ? keys",
-        Some(Standing::Idle) if desk.target().is_none() => "s give a task  n new  ? keys",
-        Some(Standing::Idle) => "s give a task  ⏎ attach  n new  ? keys",
-        Some(_) => "⏎ attach  s send  Tab page  n new  ? keys",
-        None if desk.shows_idle => "n new  ⏎ hide idle  o oldest  ? keys  q quit",
-        None => "n new  ⏎ show idle  o oldest  ? keys  q quit",
-    };
-    keys.to_owned()
-}
-
-/// The command that the key would be.
-fn command(desk: &Desk) -> String {
-    let Some((_, row)) = desk.row() else { return "shopfloor status".into() };
-    let name = shell_word(row.name.as_ref());
-    match row.waits_for {
-        _ if row.worker.is_none() && row.is_own() => format!("shopfloor start {name} …"),
-        _ if row.worker.is_none() => format!("shopfloor adopt {}", shell_word(row.worktree.as_ref())),
-        Some("answer") if row.told.need == Some(Need::Asks) => format!("shopfloor answer {name} …"),
-        Some("answer") => format!("shopfloor send {name} …"),
-        Some("review") => match desk.review().map(|review| review.comments.len()) {
-            Some(count) if count > 0 && desk.is_inside => format!("shopfloor back {name} --comments …"),
-            _ => format!("shopfloor review {name}"),
-        },
-        Some("resume") => format!("shopfloor resume {name}"),
-        _ => format!("shopfloor attach {name}"),
-    }
-}
-
 fn style(standing: Standing) -> Style {
     match standing {
         Standing::Needs(Need::Asks) => Style::new().fg(MAGENTA).add_modifier(Modifier::BOLD),
@@ -482,12 +382,4 @@ fn style(standing: Standing) -> Style {
         Standing::Works => GREEN.into(),
         Standing::Idle | Standing::Offline => DIM,
     }
-}
-
-/// The end of a text that takes at most so many columns, as it is shown. No more of a long one is looked at.
-fn tail(text: &str, width: usize) -> String {
-    let shown = printable(text.char_indices().rev().nth(4 * width).map_or(text, |(at, _)| &text[at..]));
-    let starts = shown.char_indices().rev().map(|(at, _)| at);
-    let from = starts.take_while(|at| Span::raw(&shown[*at..]).width() <= width).last();
-    shown[from.unwrap_or(shown.len())..].to_owned()
 }

@@ -1,6 +1,7 @@
 //! The desk: what it shows, as values. Keys change them or ask for an effect; nothing here reads or runs anything.
 
 mod comments;
+mod foot;
 pub mod frame;
 pub mod keys;
 pub mod list;

@@ -287,6 +287,14 @@ fn the_page_and_the_foot_show_what_is_asked_and_said() {
      src/m3.rs:40:  now this
     ");
     insta::assert_snapshot!(page("land").lines().last().unwrap(), @r" y lands ada on main without 2 comments, other keys do not: “Write it”");
+    // On a narrow desk its message takes more rows; where it is cut, that is to be seen.
+    let asks = |message: &str| {
+        let desk = Desk { mode: Mode::Land(in_review().target().unwrap(), message.into()), ..in_review() };
+        shown(&desk, (40, 20)).lines().skip(17).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let whole = " y lands ada on main without 2\n comments, other keys do not: “Cover\n the parser with tests”\n";
+    assert_eq!(asks("Cover the parser with tests"), whole);
+    assert!(asks(&"Cover the parser ".repeat(5)).ends_with(" the parser Cover the parser Cover the…\n"));
     insta::assert_snapshot!(page("message"), @r"
     ─ 日本語の名前 · [terminal] diff task log ──────────────────────────────────────
      reading …
