@@ -287,14 +287,6 @@ fn the_page_and_the_foot_show_what_is_asked_and_said() {
      src/m3.rs:40:  now this
     ");
     insta::assert_snapshot!(page("land").lines().last().unwrap(), @r" y lands ada on main without 2 comments, other keys do not: “Write it”");
-    // On a narrow desk its message takes more rows; where it is cut, that is to be seen.
-    let asks = |message: &str| {
-        let desk = Desk { mode: Mode::Land(in_review().target().unwrap(), message.into()), ..in_review() };
-        shown(&desk, (40, 20)).lines().skip(17).map(|line| format!("{line}\n")).collect::<String>()
-    };
-    let whole = " y lands ada on main without 2\n comments, other keys do not: “Cover\n the parser with tests”\n";
-    assert_eq!(asks("Cover the parser with tests"), whole);
-    assert!(asks(&"Cover the parser ".repeat(5)).ends_with(" the parser Cover the parser Cover the…\n"));
     insta::assert_snapshot!(page("message"), @r"
     ─ 日本語の名前 · [terminal] diff task log ──────────────────────────────────────
      reading …
@@ -323,6 +315,17 @@ fn the_page_and_the_foot_show_what_is_asked_and_said() {
      reading …
      /gus
     ");
+}
+
+#[test]
+fn on_a_narrow_desk_a_question_takes_more_rows_and_shows_where_it_is_cut() {
+    let asks = |message: &str| {
+        let desk = Desk { mode: Mode::Land(in_review().target().unwrap(), message.into()), ..in_review() };
+        shown(&desk, (40, 20)).lines().skip(17).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let whole = " y lands ada on main without 2\n comments, other keys do not: “Cover\n the parser with tests”\n";
+    assert_eq!(asks("Cover the parser with tests"), whole);
+    assert!(asks(&"Cover the parser ".repeat(5)).ends_with(" the parser Cover the parser Cover the…\n"));
 }
 
 #[test]
