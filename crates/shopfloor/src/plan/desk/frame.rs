@@ -118,6 +118,7 @@ impl Draw<'_> {
             return x;
         }
         let at = u16::try_from(x).unwrap_or(u16::MAX);
+        let text: String = text.chars().map(without_flags).collect();
         usize::from(self.buffer.set_stringn(at, y, text, self.width - x, style).0)
     }
 
@@ -349,6 +350,14 @@ impl Draw<'_> {
         self.text(0, y, &format!("{number:>5}"), DIM);
         // Where it goes on out of sight, that is to be seen.
         self.text(5, y, &cut(&format!("{bar}{}{text}", line.sign()), self.width.saturating_sub(5)), style);
+    }
+}
+
+/// The letter in place of half a flag: terminals do not agree how wide those are.
+fn without_flags(c: char) -> char {
+    match c {
+        '\u{1f1e6}'..='\u{1f1ff}' => char::from_u32(u32::from(c) - 0x1f1e6 + u32::from('A')).unwrap_or(c),
+        _ => c,
     }
 }
 

@@ -359,6 +359,12 @@ fn a_narrow_desk_has_marks_names_ages_and_words() {
 }
 
 #[test]
+fn flags_are_shown_by_their_letters() {
+    let desk = Desk { said: Some("flag \u{1f1e9}\u{1f1ea} x".into()), ..one() };
+    assert!(shown(&desk, (80, 24)).ends_with("\n flag DE x"));
+}
+
+#[test]
 fn long_texts_hold_nothing_up() {
     let (long, begun) = ("a\u{301}日\n".repeat(300_000), std::time::Instant::now());
     let mut desk = one();
