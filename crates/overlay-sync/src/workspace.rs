@@ -62,6 +62,9 @@ pub struct Workspace {
     /// The digests of texts that a person accepted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted: BTreeMap<RelPath, BTreeSet<Digest>>,
+    /// The digests of texts of new files that a person keeps out of the overlay.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rejected: BTreeMap<RelPath, Digest>,
 }
 
 /// A text that a pass wrote, and the one that was there before. In the manifest it is one string, because a log that is
@@ -163,6 +166,7 @@ impl Workspace {
             stale: BTreeMap::new(),
             held: BTreeMap::new(),
             accepted: BTreeMap::new(),
+            rejected: BTreeMap::new(),
         }
     }
 
@@ -177,8 +181,9 @@ impl Workspace {
         self.files.insert(path.clone(), base);
         self.deleted.remove(path);
         self.retired.remove(path);
-        // A person accepts one text; that is used up now.
+        // A person accepts or rejects one text; that is used up now.
         self.accepted.remove(path);
+        self.rejected.remove(path);
     }
 
     /// Remembers that a pass wrote `after` in place of `before`. What happened in the last day is remembered, and the

@@ -96,10 +96,11 @@ fn reject(
     let file = files.iter().find(|file| file.seen.left_alone.is_none()).ok_or_else(changed)?;
     let Some(here) = &file.seen.here else { return Err(changed()) };
     if file.seen.overlay.is_none() {
-        // A declared file that is not to enter the overlay: there is no text to give back.
-        let mut removed = ground.removed()?;
-        removed.files.insert(path.clone());
-        ground.save_removed(&removed)?;
+        // A declared file that is not to enter the overlay: there is no text to give back. Another text of it waits again.
+        if Some(here.sha256) != held.here {
+            return Err(changed());
+        }
+        workspace.rejected.insert(path.clone(), here.sha256);
         workspace.held.remove(path);
         return ground.save(workspace);
     }

@@ -49,6 +49,7 @@ impl RunContext {
         let path = &seen.path;
         let accepted = [workspace.accepted.get(path), self.accepted.get(path)];
         let intent = self.intents.get(&(workspace.id, path.clone()));
+        let is_kept_out = self.removed.files.contains(path) || is_rejected(workspace, seen);
         decide(&FileView {
             base: seen.base.map(|digest| (digest, seen.base_bytes.as_deref())),
             overlay: seen.overlay.as_ref().map(|file| &*file.bytes),
@@ -60,12 +61,18 @@ impl RunContext {
             arrivals: &seen.arrivals,
             is_whole: true,
             removed: self.removed.entries.get(path).unwrap_or(&BTreeSet::new()),
-            is_declared: is_declared && !self.removed.files.contains(path),
+            is_declared: is_declared && !is_kept_out,
             is_retired: workspace.retired.contains_key(path),
             command: seen.may_ask.then_some(&self.refused),
             intent: intent.map(|(intent, result)| (intent, result.as_slice())),
         })
     }
+}
+
+/// Whether a person has rejected this text of a file that is new.
+pub fn is_rejected(workspace: &Workspace, seen: &SeenFile) -> bool {
+    let here = seen.here.as_ref().map(|here| &here.sha256);
+    here.is_some() && workspace.rejected.get(&seen.path) == here
 }
 
 /// A file and what is to be done about it.

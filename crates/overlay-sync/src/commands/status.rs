@@ -15,7 +15,7 @@ use shopfloor_core::ui::Ui;
 use super::workspace_args::WorkspaceArgs;
 use crate::apply::disk_storage::Disk;
 use crate::apply::late_writes::{self, LateState};
-use crate::apply::workspace_plan::{PlannedFile, RunContext, plan_files};
+use crate::apply::workspace_plan::{PlannedFile, RunContext, is_rejected, plan_files};
 use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
 use crate::plan::Step;
@@ -246,6 +246,9 @@ fn state(workspace: &Workspace, file: &PlannedFile) -> (FileState, String) {
             }
             (None, Step::Remove) => (FileState::Pulled, "deleted in the overlay"),
             (None, Step::Write(_) | Step::Ask(_) | Step::Dispute(_)) => (FileState::Changed, "changed here"),
+            (None, Step::Nothing) if seen.overlay.is_none() && is_rejected(workspace, seen) => {
+                (FileState::Clean, "rejected, and kept here")
+            }
             (None, Step::Nothing | Step::Retire) if seen.overlay.is_none() && seen.here.is_some() => {
                 (FileState::Clean, "not in the overlay any more, kept here")
             }

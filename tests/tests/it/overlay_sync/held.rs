@@ -237,6 +237,14 @@ fn everything_held_can_be_released() {
     s.app.overlay(&["reject", id(&s.held()[0])]).succeeds().any_err();
     s.sync(0).any_err();
     assert!(s.a.has(".data/mcp.json") && !s.overlay(".data/mcp.json").exists());
+    s.a.overlay(&["status", "."]).exit(0).out_has("clean .data/mcp.json").out_has("rejected, and kept here");
+    // That was said of this text here, and of no other.
+    for (at, text) in [(&s.a, "{\"mcpServers\": {\"y\": {}}}"), (&s.b, "{\"mcpServers\": {\"x\": {}}}")] {
+        at.write(".data/mcp.json", text);
+        s.sync(1).err_has("mcp.json is held");
+        s.app.overlay(&["reject", id(&s.held()[0])]).succeeds().any_err();
+        s.sync(0).any_err();
+    }
     // Both sides are gutted: each has to be accepted.
     s.a.write(".env", "K0=a\n");
     s.put(".env", "K0=o\n");
