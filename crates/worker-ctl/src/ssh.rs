@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::proc::Status;
+use shopfloor_core::proc::{Output, Status};
 use shopfloor_core::ssh;
 use shopfloor_core::text::printable;
 
@@ -47,6 +47,15 @@ impl Ssh<'_> {
     pub fn known_tool(&self, words: &[OsString]) -> Vec<OsString> {
         let first = ["sh", "-c", VERSION_FIRST, "sh"].map(OsString::from);
         first.into_iter().chain(self.tool(words)).collect()
+    }
+
+    /// Runs a command there to its end. Before one that may take long, worker-ctl there says its version: one that hangs
+    /// costs no more than that.
+    pub fn run(&self, words: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Output> {
+        if limit > SOON {
+            self.line.run(&[TOOL.into(), "--version".into()], Vec::new(), SOON)?;
+        }
+        self.line.run(words, input, limit)
     }
 
     /// Asks worker-ctl there for one document. A failure there is one here, with the same words.

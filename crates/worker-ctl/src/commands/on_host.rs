@@ -349,7 +349,7 @@ impl Line {
             let ssh = ssh_to(ctx, &self.host);
             // The answer comes a little later than the end of its time. A host that hangs gets no more than that.
             let most = rest.saturating_add(ssh::SHORT).min(SLICE * 3);
-            match ssh.run(&ssh.known_tool(&words), Vec::new(), most) {
+            match ssh.line.run(&ssh.known_tool(&words), Vec::new(), most) {
                 Ok(output) if output.status.code() != 124 => return self.tell(ctx, &output),
                 Ok(_) => {
                     is_cut = false;
