@@ -348,7 +348,7 @@ impl Line {
             words.insert(1, format!("--timeout={}ms", left.as_millis().max(1)).into());
             let ssh = ssh_to(ctx, &self.host);
             // The answer comes a little later than the end of its time. A host that hangs gets no more than that.
-            let most = rest.saturating_add(ssh::SHORT).min(SLICE * 3);
+            let most = rest.saturating_add(ssh::SHORT / 2).min(SLICE * 3);
             match ssh.line.run(&ssh.known_tool(&words), Vec::new(), most) {
                 Ok(output) if output.status.code() != 124 => return self.tell(ctx, &output),
                 Ok(_) => {
@@ -360,7 +360,7 @@ impl Line {
                         ctx.ui.note(&cut);
                     }
                     shopfloor_core::proc::check_interrupt()?;
-                    std::thread::sleep(Duration::from_secs(1));
+                    std::thread::sleep(Duration::from_secs(1).min(rest.saturating_sub(asked.elapsed())));
                 }
                 Err(other) => return Err(other),
             }
