@@ -22,7 +22,7 @@ const KNOWN_FOR: i64 = 3_600;
 
 /// What ends a word, and what follows a name in a sentence.
 const ENDS: [char; 5] = [',', ':', '.', ';', '\n'];
-const VERBS: &str = "is was has have does did cannot conflicts runs works asks will stays needs and or";
+const VERBS: &str = "is was has have does did cannot conflicts runs works asks shows will stays needs and or";
 
 /// A host with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -48,7 +48,7 @@ const SAYS_VERB: &str = "up down resume reset nuke rebase";
 const LISTS: &str = "clashes cost queue events doctor nuke reset up";
 
 /// Those whose answer begins with a worker's name, or is that of a person's own.
-const NAMES: &str = "status start message reject add wait check rebase";
+const NAMES: &str = "status start message reject check rebase";
 
 /// How long one question of `wait` lasts, so that a cut line costs no more than that.
 const SLICE: Duration = Duration::from_secs(20);
@@ -285,19 +285,8 @@ impl Line {
         if !ctx.ui.is_json() {
             let text = printable_lines(stdout, self.has("ansi"));
             for line in text.split_inclusive(|byte| *byte == b'\n') {
-                match std::str::from_utf8(line) {
-                    Ok(path) if self.command == "add" && path.starts_with('/') => {
-                        ctx.ui.answer(format!("{}:{path}", self.host.name).as_bytes());
-                    }
-                    Ok(line) if is_one(&self.command, &[SAYS_VERB]) => {
-                        // What was done, with whom it was done to.
-                        let (verb, name) = line.rsplit_once(' ').unwrap_or(("", line));
-                        let gap = if verb.is_empty() { "" } else { " " };
-                        ctx.ui.answer(format!("{verb}{gap}{}", self.renamed(name)).as_bytes());
-                    }
-                    Ok(line) if is_one(&self.command, &[NAMES]) => ctx.ui.answer(self.renamed(line).as_bytes()),
-                    _ => ctx.ui.answer(line),
-                }
+                let told = std::str::from_utf8(line).map(|line| self.told_here(line));
+                ctx.ui.answer(told.as_ref().map_or(line, String::as_bytes));
             }
             return !stdout.is_empty();
         }
@@ -318,6 +307,20 @@ impl Line {
             has_told = true;
         }
         has_told
+    }
+
+    /// A line of an answer, with the names and paths that they have here.
+    fn told_here(&self, line: &str) -> String {
+        let host = &self.host.name;
+        match (self.command.as_str(), line.rsplit_once(' ')) {
+            ("add", _) => self.renamed(&line.replacen('/', &format!("{host}:/"), 1)),
+            ("wait", _) => format!("{host}:{line}"),
+            ("events", _) => line.replacen("  ", &format!("  {host}:"), 1),
+            // What was done, with whom it was done to.
+            (command, Some((verb, name))) if is_one(command, &[SAYS_VERB]) => format!("{verb} {}", self.renamed(name)),
+            (command, _) if is_one(command, &[NAMES, SAYS_VERB]) => self.renamed(line),
+            _ => line.to_owned(),
+        }
     }
 
     /// What the host says, behind the words of a tool that says something.
@@ -367,12 +370,10 @@ impl Line {
             if let Some((_, text)) = limit.as_ref().filter(|(limit, _)| start.elapsed() >= *limit) {
                 let states: Vec<&str> = states.clone().map(String::as_str).collect();
                 let names: Vec<String> = self.workers.iter().map(|name| name_of(&self.host, name)).collect();
-                let what = match is_for_you {
-                    true => format!("{} did not come to need you", names.join(", ")),
-                    false => format!("{} did not become {}", names.join(", "), states.join(" or ")),
-                };
+                let goal =
+                    if is_for_you { "come to need you".to_owned() } else { format!("become {}", states.join(" or ")) };
                 return Err(failure::TIMEOUT
-                    .failure(format!("{what} within {text}"))
+                    .failure(format!("{} did not {goal} within {text}", names.join(", ")))
                     .hint("`worker-ctl status` shows the state of each worker"));
             }
         }

@@ -25,6 +25,7 @@ fn a_task_on_a_host_ends_as_one_commit_of_the_source() {
     let given = floor.ctl(&["start", "big:eve", "--task", task, "--json"]).exit(0).json();
     assert_eq!((&given["worker"], &given["name"], &given["host"]), (&"big:eve".into(), &"eve".into(), &"big".into()));
     floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_err().out_has("big:eve\n");
+    floor.ctl(&["wait", "big:eve"]).exit(0).out_has("big:eve needs_review\n");
     let seen = row(&floor, "big:eve");
     assert_eq!((text(&seen, "/host"), text(&seen, "/needs"), text(&seen, "/prompt")), ("big", "needs_review", task));
     assert!(text(&seen, "/worktree").starts_with("big:/") && seen["unreachable_since_at"].is_null(), "{seen}");

@@ -48,6 +48,9 @@ fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
     floor.ctl(&["reset", "big:eve"]).exit(0).any_err().out_has("reset big:eve\n");
     floor.ctl(&["start", "big:eve", "--task-file", text_file.to_str().unwrap()]).succeeds();
     assert_eq!(row(&floor, "big:eve")["prompt"], "-- first line\nand 'more'\n");
+    floor.ctl(&["events", "--host", "big"]).exit(0).out_has("  big:eve  start  ");
+    floor.ctl(&["-n", "add", "x", "--host", "big"]).exit(0).out_has("would create big:/");
+    floor.ctl(&["wait", "--all", "--host", "big", "--for", "working"]).exit(0).out_has("big:eve\n");
     let events = floor.ctl(&["events", "--host", "big", "--json"]).exit(0);
     let last: Value = serde_json::from_str(events.stdout.lines().last().unwrap()).unwrap();
     assert_eq!((text(&last, "/worker"), text(&last, "/host")), ("big:eve", "big"));
