@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::text::printable;
@@ -43,33 +44,47 @@ pub struct Args {
 
 /// To git, exit 1 is a conflict and more than 128 ends the merge. So every failure is exit 1, or keeps our side.
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
+    let (git, repo) = Git::here(env)?;
+    let [ours, theirs] = [&args.ours, &args.theirs].map(|side| env.cwd.join(side));
+    if let Some(side) = [&ours, &theirs].into_iter().find(|side| !side.is_file()) {
+        return Err(Failure::not_found(format!("there is no file {}", side.display()))
+            .hint("git names the files when it calls this: see `ledger-synth merge-driver --help`"));
+    }
+    let path = ours.to_string_lossy();
     if ui.is_dry() {
-        Git::find(env)?.discover()?;
-        ui.line(format!(
-            "would merge {} into {}",
-            printable(&args.theirs.to_string_lossy()),
-            printable(&args.ours.to_string_lossy())
-        ));
+        let would = format!("would merge {} into {}", printable(&theirs.to_string_lossy()), printable(&path));
+        match ui.is_json() {
+            true => ui.json(&json!({ "path": path, "would": [would] })),
+            false => ui.line(would),
+        }
         return Ok(Exit::Done);
     }
+    let exit = merge(ui, env, ledger_args, args, (&git, &repo))?;
+    if ui.is_json() {
+        ui.json(&json!({ "path": path, "conflicts": exit != Exit::Done }));
+    }
+    Ok(exit)
+}
+
+/// Merges their side into the file with ours.
+fn merge(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args, (git, repo): (&Git, &Repo)) -> Result<Exit> {
     let ours = env.cwd.join(&args.ours);
     let text = fs::read_text(&ours)?.unwrap_or_default();
-    let (git, repo) = Git::here(env)?;
     let theirs = fs::read_text(&env.cwd.join(&args.theirs))?.unwrap_or_default();
     let footers = [&text, &theirs].map(|side| std::str::from_utf8(side).ok().and_then(view::footer));
     let [Some(our_footer), Some(their_footer)] = &footers else {
         ui.warn("a person wrote one of the two sides, so they are merged as text");
-        return as_text(env, &git, args);
+        return as_text(env, git, args);
     };
     if our_footer.is_newer() || their_footer.is_newer() {
         ui.warn("a newer ledger-synth wrote one of the two sides, so they are merged as text");
-        return as_text(env, &git, args);
+        return as_text(env, git, args);
     }
     for (side, _) in [(&text, our_footer), (&theirs, their_footer)].iter().filter(|(_, footer)| !footer.is_intact) {
-        let kept = files::keep_edited(&repo, side)?;
+        let kept = files::keep_edited(repo, side)?;
         ui.warn(format!("one of the two sides was edited by hand; its content is kept in {}", kept.display()));
     }
-    match synthesise(ui, env, ledger_args, args, &git, &repo) {
+    match synthesise(ui, env, ledger_args, args, git, repo) {
         Ok(Some(merged)) => {
             files::write_output(&ours, &merged)?;
             return Ok(Exit::Done);

@@ -244,6 +244,10 @@ fn keep(day: &mut Day, app: &Repo<'_>) {
     app.write("old.md", "---\ndate: 2026-01-01\n---\nnow: old\n");
     day.run_with(app, "ledger-synth migrate", &["--check", "old.md"]);
     day.run_with(app, "ledger-synth migrate", &["old.md", "--agent", "ann", "--ts", "2026-01-01T00:00:00Z"]);
+    app.write("ours", "a\n");
+    day.run(app, "ledger-synth merge-driver base ours theirs");
+    assert_eq!(app.read("ours"), app.read("theirs"));
+    app.ledger(&["merge-driver", "-n", "base", "ours", "nosuch"]).exit(1).err_has("there is no file");
     day.run(app, "ledger-synth doctor");
     day.run(app, "ledger-synth config");
     day.run(app, "ledger-synth archive");
