@@ -77,7 +77,7 @@ pub fn handle_signals(handler: impl Fn(i32) -> bool + Send + Sync + 'static) {
     watch_signals();
 }
 
-/// A child in its own group does not see a Ctrl-C that is meant for all of us, so it is passed on;
+/// A child in its own group does not see a Ctrl-C that is meant for all of us, so its group is ended;
 /// without a child the signal does what it does by default, which our writes survive by design.
 pub(super) fn watch_signals() {
     static STARTED: OnceLock<()> = OnceLock::new();
@@ -97,10 +97,8 @@ pub(super) fn watch_signals() {
                 if running.is_empty() && DEFERRED.load(Ordering::SeqCst) == 0 {
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
-                end_groups(
-                    &running,
-                    if again { Signal::KILL } else { Signal::from_named_raw(signal).unwrap_or(Signal::TERM) },
-                );
+                // A shell lets what it starts in the background ignore SIGINT.
+                end_groups(&running, if again { Signal::KILL } else { Signal::TERM });
                 thread::spawn(move || {
                     thread::sleep(GRACE);
                     // What was begun to tidy up is not cut off.

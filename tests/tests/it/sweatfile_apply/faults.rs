@@ -248,13 +248,17 @@ fn a_signal_ends_the_setup_command_and_everything_it_started() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"echo $$ > pid; sleep 600 & echo $! > child; wait\", \"touch never\"]\n");
-    let mut command = w.command(w.path("bin/sweatfile-apply"));
-    command.current_dir(&app.path).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    let mut child = command.spawn().unwrap();
-    wait_for(|| app.has("child") && !app.read("child").is_empty());
-    app.sh(&format!("kill -TERM {}", child.id())).exit(0);
-    assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
-    wait_for(|| app.sh("kill -0 $(cat child) 2>/dev/null").status != Some(0));
+    // A shell lets what it starts in the background ignore SIGINT.
+    for (signal, number) in [("TERM", 15), ("INT", 2)] {
+        app.sh("rm -f child").exit(0);
+        let mut command = w.command(w.path("bin/sweatfile-apply"));
+        command.current_dir(&app.path).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let mut child = command.spawn().unwrap();
+        wait_for(|| app.has("child") && !app.read("child").is_empty());
+        app.sh(&format!("kill -{signal} {}", child.id())).exit(0);
+        assert_eq!(child.wait().unwrap().code(), Some(128 + number));
+        wait_for(|| app.sh("kill -0 $(cat child) 2>/dev/null").status != Some(0));
+    }
     assert!(!app.has("never"));
     app.apply(&["check"]).exit(1).out_has("setup never finished");
 }
