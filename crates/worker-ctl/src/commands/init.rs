@@ -162,6 +162,7 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
     };
     [&root, &repo.common_dir].into_iter().try_for_each(|path| require_listable(path))?;
     refuse_taken(&git, &root, &source)?;
+    refuse_inside(&git, &root, &source, &repo.common_dir)?;
     // Of a root that cannot be recorded nothing is made.
     let (list, record) = (root_list(env)?, record_file(&repo.common_dir)?);
     [list.path(), &record].into_iter().filter_map(|path| path.parent()).try_for_each(fs::require_writable)?;
@@ -329,6 +330,20 @@ pub fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
         true => Ok(()),
         false => refuse(format!("{} is another repository", root.display()), other),
     }
+}
+
+/// Exit 2 for a root in its own source, where it would be a change, unless git ignores the place.
+fn refuse_inside(git: &Git, root: &Path, source: &Path, common_dir: &Path) -> Result<()> {
+    let there = root.ancestors().find(|dir| dir.exists()).unwrap_or(root);
+    let place = real(there).join(root.strip_prefix(there).unwrap_or(root));
+    // The name of a directory that is not there yet ends in a slash.
+    let below = place.strip_prefix(real(source)).ok().map(|below| below.join(""));
+    let is_seen = |below: PathBuf| git.ignored(source, &[below], None).map_or(true, |ignored| ignored.is_empty());
+    if !place.starts_with(real(common_dir)) && !below.is_some_and(is_seen) {
+        return Ok(());
+    }
+    let why = format!("{} lies in {}, of which it would be the root", root.display(), source.display());
+    Err(Failure::usage(why).hint("choose a directory outside of it with `--target DIR`"))
 }
 
 /// The configuration of a new root.

@@ -119,6 +119,19 @@ fn init_copies_hooks_and_merge_drivers_and_refuses_a_directory_in_use() {
 }
 
 #[test]
+fn no_root_is_made_where_its_source_would_change() {
+    let w = World::new();
+    let app = w.app();
+    app.commit(".gitignore", "/ignored/\n");
+    for target in ["inside", "deep/inside", ".git/inside", "ignored/../inside"] {
+        app.run("worker-ctl", &["init", "--target", target]).exit(2).err_has("outside of it");
+    }
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+    app.run("worker-ctl", &["init", "--target", "ignored"]).exit(0).out_has("ignored");
+    assert_eq!(app.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
 fn a_root_that_cannot_be_recorded_is_not_begun() {
     let w = World::new();
     let app = w.app();
