@@ -46,6 +46,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             .hint("`worktree-spawn list` shows all agents"));
     }
     if known.is_managed {
+        if ui.is_json() {
+            ui.json(&known.keys());
+        }
         ui.nothing_to_do();
         return Ok(Exit::Done);
     }
@@ -73,14 +76,16 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 
 /// Takes a directory that leads elsewhere off the list of worktrees.
 fn release(ui: &Ui, env: &Env, dir: &Path, yes: bool) -> Result<Exit> {
-    let git_dir = private_dir(dir);
+    let (git_dir, shown) = (private_dir(dir), dir.display().to_string());
     let leads_to = git_dir.as_deref().and_then(common_of);
     let owner = owner_of(env, dir)?.filter(|owner| git_dir == leads_to || leads_to.as_ref() != Some(owner));
     let Some((list, owner)) = DirList::worktrees(env).zip(owner) else {
+        if ui.is_json() {
+            ui.json(&json!({ "path": shown, "worktree": shown }));
+        }
         ui.nothing_to_do();
         return Ok(Exit::Done);
     };
-    let shown = dir.display().to_string();
     let now = leads_to.map_or("no repository".to_owned(), |common| common.display().to_string());
     ui.show(&[printable(&format!("{shown} was a worktree of {}, and leads to {now}", owner.display()))]);
     if !ui.is_dry() {

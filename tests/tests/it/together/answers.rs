@@ -144,9 +144,12 @@ fn set_up(day: &mut Day, app: &Repo<'_>) {
     let w = app.world;
     w.area("setup = [\"true\"]\n[env]\nA = \"1\"\nP = \"{port}\"\n[files.x]\ncontent = \"x\"\n");
     day.run(app, "sweatfile-apply init");
+    app.write("sweatfile", "teardown = [\"true\"]\ntemplate = true\n");
+    day.run(app, "sweatfile-apply show");
     app.write("sweatfile", "setup = [{ run = \"true\", inputs = [\"none\"], name = \"x\", timeout = \"9s\", background = true }]\n[caches.cache]\n[env]\nB = \"2\"\n");
     day.run(app, "sweatfile-apply approvals");
     day.run(app, "sweatfile-apply approve --yes");
+    day.run(app, "sweatfile-apply check");
     day.run(app, "sweatfile-apply");
     app.apply(&["wait"]).exit(0).any_out().any_err();
     day.run(app, "sweatfile-apply wait");
@@ -268,6 +271,7 @@ fn spawn(day: &mut Day, app: &Repo<'_>) {
     day.run(app, "worktree-spawn path main.x");
     app.sh("sed -i 's/$/ /' .git/worktrees/x/shopfloor/worktree-spawn/identity.json").exit(0);
     day.run(app, "worktree-spawn trust main.x --yes");
+    assert_eq!(day.run(app, "worktree-spawn trust main.x").len(), 1);
     day.run(app, "worktree-spawn env main.x");
     day.run_with(&tree, "worktree-spawn notify info", &["half done"]);
     day.run_with(&tree, "worktree-spawn notify success", &["done"]);
