@@ -64,7 +64,8 @@ fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
     let configured = configured.given("source").map(|source| real(&root.join(expand_home(env, source))));
     let source = configured.filter(|source| source.is_dir()).unwrap_or_else(|| known.clone());
     // Of a root that is listed already, the source is what has moved.
-    if known_dirs::roots(env)?.contains_key(root) {
+    let listed = known_dirs::roots(env)?;
+    if listed.contains_key(root) {
         require_source(root, &source)?;
     }
     let before = match () {
@@ -83,11 +84,13 @@ fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
     let config = String::from_utf8_lossy(&shown);
     let lines = config.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned);
     ui.show(&std::iter::once(title).chain(lines).collect::<Vec<_>>());
+    let common = common_of(env, &source);
+    // What is used already needs no word.
+    let is_agreed = is_agreed || source == real(&known) && listed.get(root) == Some(&real(&common));
     ui.require_yes(is_agreed, "Run what it says, in this root from now on?", "the root was not listed")?;
     if fs::read(&layout::config(root))?.unwrap_or_default() != shown {
         return Err(Failure::failed("config.toml has changed meanwhile").hint("run the same command again"));
     }
-    let common = common_of(env, &source);
     if source != real(&known) {
         if has_clone(root) {
             let set = Git::find(env)?.cmd(Path::new("/")).args(["config", "--file"]).arg(root.join(".git/config"));

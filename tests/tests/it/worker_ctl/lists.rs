@@ -98,6 +98,9 @@ fn a_root_from_before_the_list_is_used_once_a_person_has_seen_its_configuration(
         listed.err_has("skip_permissions = true").out_has("listed ");
         assert_eq!(read(&list), line);
     }
+    // What is listed already needs no word.
+    root.run("worker-ctl", &["root", "trust", "."]).exit(0).any_out().any_err();
+    assert_eq!(read(&list), line);
 }
 
 #[test]
