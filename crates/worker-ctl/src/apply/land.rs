@@ -125,6 +125,7 @@ fn land_locked(
     checked: &Checked,
 ) -> Result<Landed> {
     let _publishing = ctx.lock_root(RootLock::Publish)?;
+    let mut is_told = false;
     // Once more if the branch moves, and once more if the commits have to be put on it.
     for _ in 0..3 {
         let (plan, objects) = plan(ctx, name, is_forced, as_what)?;
@@ -135,7 +136,10 @@ fn land_locked(
                 .failure(format!("{} moved while the work of {name} was checked", ctx.repo.branch))
                 .hint("run the same command again"));
         }
-        tell_unreviewed(ctx, &plan);
+        if !is_told {
+            tell_unreviewed(ctx, &plan);
+        }
+        is_told |= !plan.is_reviewed;
         // A checkout of the branch needs the objects as soon as the branch moves.
         landing_lfs::copy(ctx, &objects)?;
         let new = match &plan.landing {

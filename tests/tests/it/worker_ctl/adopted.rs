@@ -293,6 +293,11 @@ fn own_commits_land_as_they_are() {
     floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
     assert_eq!(app.git(&["log", "-3", "--format=%s"]), "two\none\nother\n");
     assert_eq!((head(&adam), text(&floor.status("adam"), "/task").to_owned()), (tip(&floor), "idle".into()));
+    // Nobody has reviewed the next one, which is said once.
+    commit(&adam, "three", &["three"], "x\n");
+    app.commit("more", "theirs\n");
+    let landed = floor.ctl(&["accept", "adam"]).exit(0).any_out();
+    assert_eq!(landed.stderr.matches("was not reviewed").count(), 1, "{landed}");
     // A merge is no line of commits.
     floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
     adam.sh("git checkout -q -b side && git commit -q --allow-empty -m side && git checkout -q - && echo z > z && git add z && git commit -q -m z && git merge -q side").exit(0).any_out().any_err();
