@@ -12,6 +12,8 @@ use clap::{Args, FromArgMatches, Parser, ValueEnum};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use jiff::{SignedDuration, Timestamp};
+use rustix::fs::Mode;
+use rustix::process::umask;
 
 use crate::config::{Setting, SettingFlag, SettingType, Users};
 use crate::env::Env;
@@ -294,6 +296,8 @@ fn name_examples(mut command: clap::Command) -> clap::Command {
 pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -> Result<Exit>) -> ExitCode {
     // A shell that completes a command line calls us with this variable; then this line does not return.
     CompleteEnv::with_factory(completed_command::<C>).var(COMPLETE).bin(tool).completer(tool).complete();
+    // Neither we nor git can make anything in a directory from which the umask has taken its owner's rights.
+    umask(umask(Mode::empty()).difference(Mode::RWXU));
     let (mut env, problem) = Env::from_process();
     env.args = C::arranged(&env.args);
     let early = Ui::new(tool, &env, Options { json: asks_for_json(&env), ..Options::default() });

@@ -55,7 +55,7 @@ pub const PARSE_LIMIT: u64 = 1 << 20;
 /// The same for files of our own state.
 pub const STATE_LIMIT: u64 = 64 << 20;
 
-/// Creates `dir` and its missing parents, 0700 whatever the umask.
+/// Creates `dir` and its missing parents, 0700: the umask of our programs takes nothing from the owner.
 pub fn create_private_dir(dir: &Path) -> Result<()> {
     if let Ok(meta) = dir.metadata() {
         let mode = meta.permissions().mode();

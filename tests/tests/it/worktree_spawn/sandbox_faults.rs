@@ -1,6 +1,7 @@
 //! `run --sandbox` on machines where something is missing or full, and where agents leave what is hard to remove.
 
-use crate::support::sandbox::{contained, inside, tip};
+use crate::support::sandbox::{contained, inside, tip, works};
+use crate::support::spawn::{app, subtree};
 use crate::support::world::{World, which};
 
 #[test]
@@ -41,4 +42,19 @@ fn an_old_bubblewrap_is_named_where_it_is_looked_for() {
     let said = app.spawn(&["list", "--status"]).exit(0);
     assert!(!said.stdout.contains("import refused"), "{said}");
     said.err_has("no sandbox can be made");
+}
+
+#[test]
+fn no_umask_takes_a_directory_from_its_owner() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["feat"]);
+    app.sh("umask 0177; worktree-spawn run main.feat -- true").succeeds();
+    if works(&w) {
+        let commit = "git commit -q --allow-empty -m inside";
+        app.sh(&format!("umask 0777; worktree-spawn run main.feat --sandbox -- {commit}")).succeeds();
+        assert_eq!(tip(&app), "inside");
+    }
+    let closed = app.sh("find .git ~/.local/state -type d ! -perm -700").exit(0);
+    assert_eq!(closed.stdout, "");
 }
