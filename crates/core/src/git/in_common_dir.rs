@@ -2,13 +2,16 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::guard::{NO_REPLACED, Pinned, needs_stand_in, no_hooks, reads_own_settings};
 use super::integrity::{odd, require_plain_common, require_sound, tampered};
 use super::sanitized_common_dir::{Owner, runs_nothing, written};
 use super::{Git, Repo};
-use crate::error::Result;
+use crate::error::{Exit, Failure, Result};
 use crate::fs;
+use crate::proc::{Cmd, Output};
 use crate::text::shell_word;
 
 impl Git {
@@ -92,5 +95,30 @@ pub fn require_plain_ref(common_dir: &Path, name: &str) -> Result<()> {
                 .hint(format!("look at it and move it away: `cat {}`", shell_word(&file))))
         }
         _ => Ok(()),
+    }
+}
+
+/// How often a file that another git has locked is tried again, and how long after.
+const LOCK_TRIES: usize = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
+
+/// The output of a command that writes the index of a checkout, or the configuration, once no other git does so. Exit 75,
+/// kind `busy`, if one always does, or was killed; then nothing has happened.
+pub fn when_unlocked(cmd: &Cmd, at: &Path) -> Result<Output> {
+    let mut tries = 0;
+    loop {
+        let output = cmd.clone().capture()?;
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let is_config = said.contains("could not lock config file") && said.contains(": File exists");
+        if output.status.success() || !(is_config || said.contains(".lock': File exists")) {
+            return Ok(output);
+        }
+        if tries == LOCK_TRIES {
+            return Err(Failure::new(Exit::Busy, "busy", format!("another git works in {}", at.display()))
+                .because(std::io::Error::other(said))
+                .hint("wait for it, then run the same command again; a git that was killed leaves that file behind"));
+        }
+        tries += 1;
+        thread::sleep(LOCK_PAUSE);
     }
 }

@@ -7,7 +7,7 @@ use shopfloor_core::diff::WHOLE_STAT;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::forge::{FORGE, Forge, Named, Request, cleaned, fenced};
-use shopfloor_core::git::{self, answer, require_plain_ref};
+use shopfloor_core::git::{self, answer, require_plain_ref, when_unlocked};
 use shopfloor_core::slug::{cut, slug};
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
@@ -184,7 +184,10 @@ fn make_branch(
         require_plain_ref(&repo.common_dir, &name)?;
         let none = "0".repeat(oid.len());
         let made = own().args(["update-ref", "--no-deref", "-m", "shopfloor: new", &name, oid, &none]).capture()?;
-        answer("update-ref", &made)?;
+        // The same command may have made it a moment before.
+        if own().args(["rev-parse", "--verify", "--quiet", &name]).capture()?.text() != oid {
+            answer("update-ref", &made)?;
+        }
     }
     Ok(())
 }
@@ -228,14 +231,14 @@ fn is_followed(Repository { git, main, .. }: &Repository, branch: &str, number: 
 /// Records where the branch comes from, as git knows it, and where it can be pushed to.
 fn follow(repository: &Repository, forge: &Forge, found: &Request, (branch, is_there): (&str, bool)) -> Result<()> {
     let (Repository { git, main, .. }, number) = (repository, found.number);
-    let config = |key: &str, value: &str| {
-        answer("config", &git.cmd(main).args(["config", &format!("branch.{branch}.{key}"), value]).capture()?).map(drop)
-    };
+    let key = |key: &str| format!("branch.{branch}.{key}");
+    // Several requests may be fetched at once.
+    let write = |args: &[&str]| when_unlocked(&git.cmd(main).arg("config").args(args.iter().copied()), main);
+    let config = |name: &str, value: &str| answer("config", &write(&[&key(name), value])?).map(drop);
     git::require_own_config(&repository.repo.common_dir)?;
     config(REQUEST, &number.to_string())?;
     // A branch that was there already may have an upstream of the person's.
-    let key = |key: &str| format!("branch.{branch}.{key}");
-    let unset = |name: &str| git.cmd(main).args(["config", "--unset-all", &key(name)]).capture().map(drop);
+    let unset = |name: &str| write(&["--unset-all", &key(name)]).map(drop);
     let is_set = is_there && git.cmd(main).args(["config", "--get", &key("merge")]).capture()?.status.success();
     // Of an earlier branch of this name.
     ["pushRemote", REQUEST_HEAD].iter().filter(|_| !is_there).try_for_each(|name| unset(name))?;

@@ -2,14 +2,13 @@
 //! belongs to a person is ever checked out, reset or stashed.
 
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
-use shopfloor_core::git::{Git, ListedWorktree, answer, failed, private_dir, require_plain_ref};
-use shopfloor_core::proc::{self, Cmd, Output};
+use shopfloor_core::git::{Git, ListedWorktree, answer, failed, private_dir, require_plain_ref, when_unlocked};
+use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::checkout_update::ChangedFiles;
@@ -211,31 +210,6 @@ fn holds_branch(git_dir: &Path, repo: &WorkRepo, branch: &str) -> bool {
 
 /// How long a fetch of a few commits on one machine may take.
 const FETCH_LIMIT: Duration = Duration::from_secs(120);
-
-/// How often an index that another git has locked is tried again, and how long after.
-const LOCK_TRIES: usize = 20;
-const LOCK_PAUSE: Duration = Duration::from_millis(100);
-
-/// The output of a command that writes the index of a checkout, once no other git does so. Kind `busy` if one always does,
-/// or was killed; then nothing has happened.
-pub fn when_unlocked(cmd: &Cmd, at: &Path) -> Result<Output> {
-    let mut tries = 0;
-    loop {
-        let output = cmd.clone().capture()?;
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        if output.status.success() || !said.contains(".lock': File exists") {
-            return Ok(output);
-        }
-        if tries == LOCK_TRIES {
-            return Err(failure::BUSY
-                .failure(format!("another git works in {}", at.display()))
-                .because(std::io::Error::other(said))
-                .hint("wait for it, then run the same command again; a git that was killed leaves that file behind"));
-        }
-        tries += 1;
-        thread::sleep(LOCK_PAUSE);
-    }
-}
 
 fn in_the_way(at: &Path, git_said: &str, changed: &[String]) -> Failure {
     let failure = failure::NOT_PUBLISHED

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
-use shopfloor_core::git::{failed, private_dir, require_plain_ref};
+use shopfloor_core::git::{failed, private_dir, require_plain_ref, when_unlocked};
 use shopfloor_core::proc::{Output, Status};
 
 use crate::apply::checkout_update::ChangedFiles;
-use crate::apply::{deliver, publish, sandbox, transition, trash};
+use crate::apply::{deliver, sandbox, transition, trash};
 use crate::context::Context;
 use crate::facts::conflicts::{ConflictedFile, read_conflicts};
 use crate::facts::losses::Losses;
@@ -342,7 +342,7 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
     }
     // `--keep` refuses when a change is in the way.
     let cmd = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[landed, at])?.args(["reset", "--quiet", "--keep", at]);
-    let moved = step(ctx, tree, (landed, at), || publish::when_unlocked(&cmd, tree))?;
+    let moved = step(ctx, tree, (landed, at), || when_unlocked(&cmd, tree))?;
     match moved.status {
         Status::Exited(0) => {}
         Status::Exited(_) => return Ok(stays(ctx, &not_done("reset", &moved))),

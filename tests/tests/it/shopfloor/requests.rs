@@ -104,6 +104,15 @@ fn a_request_becomes_a_worktree_and_is_pushed_again_in_three_commands() {
     app.shopfloor(&["new", "pr:12", "--branch", "x"]).exit(2).err_has("is known already");
     forge.set(12, "baseRefName", "release".into());
     app.shopfloor(&["new", "pr:12"]).exit(1).err_has("git fetch origin release:release");
+    // Another git writes the configuration at that time.
+    branch(&w, "o", "busy");
+    forge.add(&w, 20, "o", "busy");
+    app.write(".git/config.lock", "");
+    let (git, lock) = (which("git"), app.path.join(".git/config.lock"));
+    let end = format!("case \" $* \" in *' config branch.'*) rm -f '{}';; esac", lock.display());
+    w.program("git", &format!("'{}' \"$@\"; code=$?; {end}; exit $code", git.display()));
+    app.shopfloor(&["new", "pr:20"]).exit(0).any_out().any_err();
+    assert_eq!(app.git(&["config", "branch.busy.shopfloorRequest"]), "20\n");
 }
 
 #[test]
