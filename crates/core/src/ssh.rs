@@ -55,6 +55,10 @@ const LONGEST_SOCKET: usize = 85;
 /// word is how many bytes come over stdin: of a text that was cut off, nothing is used.
 const RUN: &str = r#"PATH="$PATH:$HOME/.local/bin"; export PATH; n=$1; shift; [ "$n" = - ] && exec "$@"; f=$(mktemp) && cat > "$f" && exec 3< "$f" && s=$(($(wc -c < "$f"))); rm -f "$f"; [ "$s" = "$n" ] || exit 254; exec "$@" <&3 3<&-"#;
 
+/// What to do where a shell there speaks before a program does.
+pub const SHELL_PRINTS: &str =
+    "if a start-up file of the shell there prints something, let it do that on a terminal only";
+
 /// ssh does not get in to a machine, whose key is another one or who does not know ours.
 pub const SSH_REFUSED: FailureKind = FailureKind::new("ssh_refused", Exit::Failed);
 /// A machine does not answer.

@@ -40,7 +40,7 @@ pub struct Options {
 
 /// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
 /// it does not know on to worker-ctl.
-const FRONT_WORDS: [(&str, &str); 24] = [
+const FRONT_WORDS: [(&str, &str); 26] = [
     // At the front door a root is made with the first agent.
     ("no root of worker-ctl is recorded in the repository", "there is no agent yet in the repository"),
     (
@@ -49,6 +49,8 @@ const FRONT_WORDS: [(&str, &str); 24] = [
     ),
     // The front door has no such options.
     ("worker-ctl doctor --rebuild", "worker-ctl doctor --rebuild"),
+    ("worker-ctl doctor --host", "worker-ctl doctor --host"),
+    ("worker-ctl status --host", "worker-ctl status --host"),
     ("or name the prefix: `worktree-spawn subtree NAME --base-name main`", "as with `git switch main`"),
     ("with `--base-dir`", "with `worktree_base` in `[worktree-spawn]` of your config.toml"),
     ("worktree-spawn remove --recursive", "shopfloor rm NAME..."),

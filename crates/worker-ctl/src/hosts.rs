@@ -72,6 +72,8 @@ impl Host {
             _ if !part.contains(' ') => words(part, &|_, _| true),
             // Hosts are those from here.
             _ if part.starts_with("worker-ctl host ") => part.to_owned(),
+            // The root of a host is made from here.
+            _ if part.starts_with("worker-ctl init") => format!("worker-ctl host add {host} --ssh {}", self.table.ssh),
             _ => match words(part, &|word, _| word > 1) {
                 said if said.starts_with("worker-ctl ") && !said.contains(&format!("{host}:")) => {
                     format!("{said} --host {host}")

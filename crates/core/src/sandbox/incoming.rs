@@ -11,6 +11,7 @@ use crate::error::{Failure, Result};
 use crate::fs;
 use crate::git::{Git, as_alternate, nul_fields, run_git};
 use crate::proc::{Cmd, Status};
+use crate::ssh::SHELL_PRINTS;
 use crate::text::printable;
 
 /// What an import takes at most, beside what the settings say: bytes of the pack if all objects have no more than four times
@@ -78,8 +79,7 @@ impl Incoming<'_> {
         }
         let mut first = [0; 4];
         if again(&pack)?.read_exact(&mut first).is_err() || first != *b"PACK" {
-            return Err(refused("what was sent is no pack of git")
-                .hint("if a start-up file of the shell there prints something, let it do that on a terminal only"));
+            return Err(refused("what was sent is no pack of git").hint(SHELL_PRINTS));
         }
         fs::create_dir(&quarantine.join("pack"))?;
         let objects = as_alternate(&self.common_dir.join("objects"));

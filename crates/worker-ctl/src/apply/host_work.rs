@@ -278,7 +278,11 @@ fn git_to(ctx: &Context<'_>, host: &Host, command: &[&str], words: &[&str]) -> R
     let ended = ssh.bounded(cmd.with_memory(MEMORY), LIMIT)?;
     let ended = ended.ok_or_else(|| ssh.no_end(LIMIT))?;
     match ended.status.code() {
-        128 => ssh.run(&["true".into()], Vec::new(), ssh::SOON).map(|_| ended),
+        128 => match ssh.run(&["true".into()], Vec::new(), ssh::SOON)?.stdout.is_empty() {
+            true => Ok(ended),
+            false => Err(failure::there(4, format!("{}: what answers there speaks before git does", host.name))
+                .hint(ssh::SHELL_PRINTS)),
+        },
         _ => Ok(ended),
     }
 }

@@ -244,6 +244,10 @@ fn a_host_is_added_only_if_ssh_knows_it_and_has_the_programs() {
         floor.ctl(&["host", "add", "big", &dest]).exit(2).any_err();
     }
     floor.ctl(&["host", "add", "../big", "--ssh", "big"]).exit(2).err_has("cannot be a host's name");
+    // A shell there that says something first, which git cannot read.
+    std::fs::remove_file(big.home.path.join("bin/worker-ctl")).unwrap();
+    ["true", "git-receive-pack"].iter().for_each(|program| big.program(program, "echo Welcome"));
+    refused(4, "if a start-up file of the shell there prints something");
     assert!(!floor.root.read("config.toml").contains("hosts"));
 }
 

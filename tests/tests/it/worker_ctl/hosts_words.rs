@@ -74,10 +74,17 @@ fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
     floor.ctl(&["up", "big:ada", "--runner", "gentl"]).exit(2).err_has("did you mean `gentle`?");
     // A name may be an ordinary word, and says only once where it is.
     hire(&floor, "big:a");
+    let idle = floor.app.shopfloor(&["review", "--pin", "big:a"]).exit(1).any_out();
+    idle.err_has("`worker-ctl status --host big` shows who has");
     floor.ctl(&["start", "big:a", "--task", "think"]).succeeds();
     let asked = floor.ctl(&["nuke", "big:a", "--force"]).exit(3).any_out();
     assert!(asked.stderr.contains(": a person must decide"), "{asked}");
     floor.ctl(&["review", "big:a"]).exit(1).err_has("error: big:a is working");
+    // What is not there any more is made from here.
+    let (root, away) = (machines[0].root().path, machines[0].home.path.join("away"));
+    std::fs::rename(&root, &away).unwrap();
+    floor.ctl(&["queue", "--host", "big"]).exit(2).any_out().err_has("`worker-ctl host add big --ssh big`");
+    std::fs::rename(&away, &root).unwrap();
     // A tool that does not run there is no answer.
     machines[0].program("worker-ctl", "exit 127");
     let failed = floor.ctl(&["message", "big:eve", "x", "--json"]).exit(4).json();
