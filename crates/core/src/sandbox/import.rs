@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::incoming::{ALLOW, Incoming, MEMORY, refused};
+use super::incoming::{ALLOW, Incoming, MEMORY, NOT_PACKED, refused};
 use super::{REFUSED, Sandbox, objects, require_available};
 use crate::error::{Failure, Result};
 use crate::fs;
@@ -13,6 +13,9 @@ use crate::text::printable;
 
 /// How long git may look for the agent's commit.
 const GLANCE: Duration = Duration::from_secs(10);
+
+/// How much of what git complains of is read.
+const MOST_OF_WORDS: u64 = 4 << 10;
 
 /// git in a sandbox of its own, in a git directory of ours that has the agent's refs and objects.
 const LOOK: &str = "cd /g && mkdir objects && printf '%s\\n' '[core]' 'repositoryformatversion = 1' 'bare = true' '[extensions]' \
@@ -219,7 +222,17 @@ impl Sandbox {
         let known = run_git("for-each-ref", git.cmd(&self.common_dir).args(known))?;
         let revisions = [tips.join("\n").as_bytes(), b"\n", &known].concat();
         let incoming = Incoming { dir: &self.dir, common_dir: &self.common_dir, settings: &self.settings };
-        incoming.take(git, tips, self.look(format, line)?.input(revisions), &|_| Ok(()))
+        let said = fs::in_memory();
+        let packing = self.look(format, line)?.input(revisions);
+        let packing = said.iter().filter_map(|said| said.try_clone().ok()).fold(packing, Cmd::error_file);
+        incoming.take(git, tips, packing, &|status| {
+            let words = said.as_ref().and_then(|said| fs::read_tail(said, MOST_OF_WORDS).ok()).unwrap_or_default();
+            let words = printable(String::from_utf8_lossy(&words).trim().lines().last().unwrap_or_default());
+            match status.success() || words.is_empty() {
+                true => Ok(()),
+                false => Err(refused(NOT_PACKED).because(anyhow::anyhow!(words))),
+            }
+        })
     }
 
     /// Brings the index outside on to what the branch is at. Where somebody has staged something else there, it stays. It is

@@ -24,8 +24,6 @@ const DEEPEST: usize = 1_000;
 pub(super) const MEMORY: u64 = 4 << 30;
 /// Of their names.
 const MOST_OF_NAMES: usize = 200_000_000;
-/// Of what git complains of.
-const MOST_OF_WORDS: u64 = 4 << 10;
 const NAMES_LIMIT: Duration = Duration::from_secs(10);
 
 /// Where commits come in, and how much of them.
@@ -62,8 +60,6 @@ impl Incoming<'_> {
     ) -> Result<()> {
         let limit = Duration::from_secs(self.settings.limits.seconds.max(1));
         let most = usize::try_from(self.most_of_all() / 4).unwrap_or(usize::MAX).max(MOST_OF_PACK);
-        let said = fs::in_memory();
-        let packing = said.iter().filter_map(|said| said.try_clone().ok()).fold(packing, Cmd::error_file);
         let packed = packing.into_file(fs::scratch(quarantine)?, limit, most)?;
         let Some((status, pack)) = packed else {
             let why = format!("what is new takes longer than {} s or more than {most} bytes to pack", limit.as_secs());
@@ -71,11 +67,7 @@ impl Incoming<'_> {
         };
         ended(status)?;
         if !status.success() {
-            let why = "objects of its commits are missing or damaged, or there is no room to pack them";
-            return Err(match said.as_ref().map(last_words).transpose()?.filter(|words| !words.is_empty()) {
-                Some(words) => refused(why).because(anyhow::anyhow!(words)),
-                None => refused(why),
-            });
+            return Err(refused(NOT_PACKED));
         }
         let mut first = [0; 4];
         if again(&pack)?.read_exact(&mut first).is_err() || first != *b"PACK" {
@@ -245,13 +237,8 @@ fn again(file: &File) -> Result<File> {
     Ok(again)
 }
 
-/// The end of what git has complained of.
-fn last_words(said: &File) -> Result<String> {
-    let mut text = Vec::new();
-    let read = again(said)?.take(MOST_OF_WORDS).read_to_end(&mut text);
-    read.map_err(|e| Failure::failed("cannot read what git has said").because(e))?;
-    Ok(printable(String::from_utf8_lossy(&text).trim().lines().last().unwrap_or_default()))
-}
+/// What may have kept git from packing.
+pub(super) const NOT_PACKED: &str = "objects of its commits are missing or damaged, or there is no room to pack them";
 
 /// What lets more come in.
 pub(super) const ALLOW: &str = "look at it in its worktree; `limits` of [runners.sandbox] takes more";
