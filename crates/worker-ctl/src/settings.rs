@@ -295,7 +295,7 @@ impl RootConfig {
         settings.warnings.extend(find_unknown_keys(&path, &text));
         let Tables { repo: CopyTable { copy }, mut agents, workers, hosts, hub, runners } = tables;
         let (users, warnings) = users_agents(env)?;
-        let own = runners.sandbox.map(|own| own.checked(env)).transpose()?;
+        let own = runners.sandbox.map(|own| own.of_root(env)).transpose()?;
         let sandbox = own.map_or_else(|| SandboxSettings::of_user(env), Ok)?;
         settings.warnings.extend(warnings);
         for (name, table) in users {

@@ -370,7 +370,7 @@ impl Sandbox {
         let mut closed = own.into_iter().flatten().chain(roots.keys().map(PathBuf::as_path));
         let held = closed.find(|closed| real(closed).starts_with(&place)).map(|closed| ("holds", closed));
         let root = roots.keys().find(|root| place.starts_with(root)).map(|root| ("lies in", root.as_path()));
-        let named = format!("`read` of [runners.sandbox] names {}", path.display());
+        let named = format!("`read` of {} names {}", self.settings.table, path.display());
         match held.or(root) {
             Some((how, closed)) => {
                 let failure = NO_SANDBOX.failure(format!("{named}, which {how} {}", closed.display()));

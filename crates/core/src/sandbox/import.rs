@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::incoming::{ALLOW, Incoming, MEMORY, NOT_PACKED, refused};
+use super::incoming::{Incoming, MEMORY, NOT_PACKED, allow, refused};
 use super::{REFUSED, Sandbox, objects, require_available};
 use crate::error::{Failure, Result};
 use crate::fs;
@@ -161,7 +161,7 @@ impl Sandbox {
         let most = self.settings.limits.commits;
         if tips.len() > most {
             let why = format!("it has {} branches, tags and stashes, and {most} are allowed", tips.len());
-            return Err(refused(&why).hint(ALLOW));
+            return Err(refused(&why).hint(allow(&self.settings)));
         }
         self.take(&git, format, &tips)?;
         self.update_refs(&git, tips.iter().map(|tip| format!("update {below}/{tip} {tip}\n")).collect())

@@ -63,7 +63,7 @@ impl Incoming<'_> {
         let packed = packing.into_file(fs::scratch(quarantine)?, limit, most)?;
         let Some((status, pack)) = packed else {
             let why = format!("what is new takes longer than {} s or more than {most} bytes to pack", limit.as_secs());
-            return Err(refused(&why).hint(ALLOW));
+            return Err(refused(&why).hint(allow(self.settings)));
         };
         ended(status)?;
         if !status.success() {
@@ -129,9 +129,8 @@ impl Incoming<'_> {
             let size: u64 = size.parse().map_err(|_| refused("objects of its commits are missing"))?;
             all += size;
             if size > most_of_object {
-                return Err(
-                    refused(&format!("an object has {size} bytes, and {most_of_object} are allowed")).hint(ALLOW)
-                );
+                return Err(refused(&format!("an object has {size} bytes, and {most_of_object} are allowed"))
+                    .hint(allow(self.settings)));
             }
             match kind {
                 "commit" => tops.push(id.to_owned()),
@@ -147,9 +146,10 @@ impl Incoming<'_> {
         let (most_commits, most_of_all) = (self.settings.limits.commits, self.most_of_all());
         if commits > most_commits || all > most_of_all {
             let most = format!("{most_commits} commits and {most_of_all} bytes are allowed");
-            return Err(refused(&format!("there are {commits} new commits with {all} bytes, and {most}")).hint(ALLOW));
+            return Err(refused(&format!("there are {commits} new commits with {all} bytes, and {most}"))
+                .hint(allow(self.settings)));
         }
-        let trees = Trees::read(git, &trees, tips[0].len() / 2, self.settings.gitlinks)?;
+        let trees = Trees::read(git, &trees, tips[0].len() / 2, self.settings)?;
         let tops = tops.iter().flat_map(|top| format!("{top}^{{tree}}\n").into_bytes()).collect();
         let roots = git.clone().args(["cat-file", "--batch-check=%(objectname)"]).input(tops);
         let mut counts = HashMap::new();
@@ -174,7 +174,7 @@ struct Trees(HashMap<String, (Vec<String>, usize)>);
 impl Trees {
     /// Reads these trees, whose ids have so many bytes. Refuses what is neither a file, a link nor a directory: git takes any
     /// other mode for that of a submodule, and looks for a repository there.
-    fn read(git: &Cmd, ids: &[String], id_length: usize, has_gitlinks: bool) -> Result<Trees> {
+    fn read(git: &Cmd, ids: &[String], id_length: usize, settings: &SandboxSettings) -> Result<Trees> {
         let input = ids.iter().flat_map(|tree| [tree.as_bytes(), b"\n"].concat()).collect();
         let all = run_git("cat-file", git.clone().args(["cat-file", "--batch=%(objectsize)"]).input(input))?;
         let (mut rest, mut trees) = (&all[..], HashMap::new());
@@ -191,12 +191,12 @@ impl Trees {
                 match &tree[..blank] {
                     b"40000" => dirs.push(child.iter().map(|byte| format!("{byte:02x}")).collect()),
                     b"120000" => files += 1,
-                    b"160000" if has_gitlinks => files += 1,
+                    b"160000" if settings.gitlinks => files += 1,
                     [b'1', b'0', b'0', _, _, _] => files += 1,
                     _ => {
                         let name =
                             printable(&String::from_utf8_lossy(tree.get(blank + 1..name_end).unwrap_or_default()));
-                        let way = "`gitlinks = true` in [runners.sandbox] allows submodules";
+                        let way = format!("`gitlinks = true` in {} allows submodules", settings.table);
                         return Err(refused(&format!("a commit has the submodule {name}; {way}")));
                     }
                 }
@@ -241,7 +241,9 @@ fn again(file: &File) -> Result<File> {
 pub(super) const NOT_PACKED: &str = "objects of its commits are missing or damaged, or there is no room to pack them";
 
 /// What lets more come in.
-pub(super) const ALLOW: &str = "look at it in its worktree; `limits` of [runners.sandbox] takes more";
+pub(super) fn allow(settings: &SandboxSettings) -> String {
+    format!("look at it in its worktree; `limits` of {} takes more", settings.table)
+}
 
 pub(super) fn refused(why: &str) -> Failure {
     REFUSED.failure(format!("import refused: {why}"))

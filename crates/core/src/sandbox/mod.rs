@@ -75,7 +75,14 @@ pub struct SandboxSettings {
     pub tmp: String,
     /// What is taken of an agent's commits at once.
     pub limits: ImportLimits,
+    /// The table with these settings, for messages.
+    #[serde(skip)]
+    pub table: &'static str,
 }
+
+/// The table of the user's own configuration, and that of a root's.
+const USERS_TABLE: &str = "[worker-ctl.runners.sandbox]";
+const ROOTS_TABLE: &str = "[runners.sandbox]";
 
 /// How much of what an agent has committed comes out of a sandbox at once.
 #[derive(Clone, Debug, Deserialize)]
@@ -100,8 +107,8 @@ impl Default for ImportLimits {
 impl Default for SandboxSettings {
     fn default() -> SandboxSettings {
         let (read, env, devices) = (Vec::new(), Vec::new(), Vec::new());
-        let limits = ImportLimits::default();
-        SandboxSettings { network: true, read, env, devices, nested: false, gitlinks: false, tmp: "1G".into(), limits }
+        let (limits, tmp, table) = (ImportLimits::default(), "1G".into(), USERS_TABLE);
+        SandboxSettings { network: true, read, env, devices, nested: false, gitlinks: false, tmp, limits, table }
     }
 }
 
@@ -172,12 +179,17 @@ impl SandboxSettings {
         file.own.runners.sandbox.unwrap_or_default().checked(env)
     }
 
+    /// Those of a root's configuration, as [`of_user`](Self::of_user) has the user's.
+    pub fn of_root(self, env: &Env) -> Result<SandboxSettings> {
+        SandboxSettings { table: ROOTS_TABLE, ..self }.checked(env)
+    }
+
     /// The same with whole paths. Exit 2 for a size that is none.
-    pub fn checked(mut self, env: &Env) -> Result<SandboxSettings> {
+    fn checked(mut self, env: &Env) -> Result<SandboxSettings> {
         self.read.iter_mut().for_each(|path| *path = expand_home(env, &path.to_string_lossy()));
         let sizes = [("tmp", &self.tmp), ("object", &self.limits.object), ("total", &self.limits.total)];
         if let Some((key, size)) = sizes.into_iter().find(|(_, size)| bytes(size).is_none()) {
-            return Err(Failure::malformed(format!("`{key} = {size:?}` of [runners.sandbox] is no size"))
+            return Err(Failure::malformed(format!("`{key} = {size:?}` of {} is no size", self.table))
                 .hint("write it as \"512M\" or \"2G\""));
         }
         Ok(self)

@@ -233,7 +233,7 @@ impl Sandbox {
         if !self.settings.gitlinks && (has_links || self.worktree.join(".gitmodules").symlink_metadata().is_ok()) {
             return refuse(
                 "has submodules, which a contained agent cannot fetch",
-                "set `gitlinks = true` in [runners.sandbox] to go on without them",
+                &format!("set `gitlinks = true` in {} to go on without them", self.settings.table),
             );
         }
         match UNDER_WAY.iter().find(|name| self.record.join(name).exists()) {

@@ -32,7 +32,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let words = agents::find(&agent).map(|program| program.login).filter(|words| !words.is_empty());
     let words = words.ok_or_else(|| {
         Failure::usage(format!("{agent} has no command for that")).hint(format!(
-            "log in where it asks, `worker-ctl attach {name}`, or pass a key: `env` of [runners.sandbox]"
+            "log in where it asks, `worker-ctl attach {name}`, or pass a key: `env` of {}",
+            ctx.root.config.sandbox.table
         ))
     })?;
     let command = ctx.root.agent_of(&worker)?.command;

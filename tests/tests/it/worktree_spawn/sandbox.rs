@@ -370,7 +370,7 @@ fn what_a_sandbox_cannot_take_over_is_refused() {
     inside(&app, "true").exit(2).err_has("is on no branch");
     feat.git(&["switch", "-q", "main.feat"]);
     feat.write(".gitmodules", "");
-    inside(&app, "true").exit(2).err_has("has submodules");
+    inside(&app, "true").exit(2).err_has("has submodules").err_has("in [worker-ctl.runners.sandbox]");
     std::fs::remove_file(feat.path.join(".gitmodules")).unwrap();
     let config = w.home(".config/shopfloor");
     let set = |line: &str| write(&config.join("config.toml"), &format!("[worker-ctl.runners.sandbox]\n{line}\n"));
