@@ -237,7 +237,8 @@ impl Sandbox {
         words.extend(["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"].map(OsString::from));
         words.extend(["--ro-bind-try", "/proc/sysrq-trigger", "/proc/sysrq-trigger"].map(OsString::from));
         words.extend(["--dev", "/dev"].map(OsString::from));
-        for device in self.settings.devices.iter().filter(|device| device.starts_with("/dev")) {
+        for device in &self.settings.devices {
+            self.require_harmless("devices", device)?;
             words.extend(["--dev-bind-try".into(), device.into(), device.into()]);
         }
         let tmp = bytes(&self.settings.tmp).unwrap_or_default().to_string();
@@ -251,7 +252,7 @@ impl Sandbox {
             words.extend(read_only(&resolver));
         }
         words.extend(["--bind".into(), self.home().into(), self.home_inside().into()]);
-        self.settings.read.iter().try_for_each(|path| self.require_harmless(path))?;
+        self.settings.read.iter().try_for_each(|path| self.require_harmless("read", path))?;
         own.iter().chain(&self.settings.read).for_each(|path| words.extend(read_only(path)));
         words.extend(["--bind".into(), worktree.into(), worktree.into()]);
         words.extend(read_only(&dot_git));
@@ -342,7 +343,7 @@ impl Sandbox {
             let is_python = |prefix: &&Path| prefix.join("pyvenv.cfg").is_file();
             // Of a virtual environment, the program is a link to one outside.
             let venv = path.parent().and_then(Path::parent).filter(is_python).map(Path::to_path_buf);
-            files.extend(venv.filter(|venv| self.require_harmless(venv).is_ok()));
+            files.extend(venv.filter(|venv| self.require_harmless("read", venv).is_ok()));
             if !PUBLIC.iter().any(|dir| real.starts_with(dir)) {
                 let parts: Vec<&OsStr> = real.iter().collect();
                 let modules = parts.iter().position(|part| *part == "node_modules");
@@ -353,7 +354,7 @@ impl Sandbox {
                 let prefix = prefix.filter(|prefix| python || is_python(prefix)).map(Path::to_path_buf);
                 let dir =
                     modules.or(prefix).or_else(|| real.parent().map(Path::to_path_buf)).unwrap_or_else(|| real.clone());
-                files.push(if self.require_harmless(&dir).is_ok() { dir } else { real.clone() });
+                files.push(if self.require_harmless("read", &dir).is_ok() { dir } else { real.clone() });
             }
             let head = fs::read_head(&real).ok().flatten().unwrap_or_default();
             next = interpreter(&self.env, &head);
@@ -362,19 +363,27 @@ impl Sandbox {
         files
     }
 
-    /// Exit 2 if what is to be read leads to what is to be closed. Of a root nothing is read: who reaches the socket there
-    /// commands tmux outside.
-    fn require_harmless(&self, path: &Path) -> Result<()> {
+    /// Exit 2 if what is named by this key leads to what is to be closed. Of a root nothing is read: who reaches the socket
+    /// there commands tmux outside.
+    fn require_harmless(&self, key: &str, path: &Path) -> Result<()> {
         let (place, roots) = (real(path), crate::known_dirs::roots(&self.env)?);
         let own = [Some(self.worktree.as_path()), Some(&self.common_dir), Some(&self.dir), self.env.home()];
         let mut closed = own.into_iter().flatten().chain(roots.keys().map(PathBuf::as_path));
         let held = closed.find(|closed| real(closed).starts_with(&place)).map(|closed| ("holds", closed));
         let root = roots.keys().find(|root| place.starts_with(root)).map(|root| ("lies in", root.as_path()));
-        let named = format!("`read` of {} names {}", self.settings.table, path.display());
+        let named = format!("`{key}` of {} names {}", self.settings.table, path.display());
+        let is_below_dev = path.starts_with("/dev")
+            && !path.iter().any(|part| part == "..")
+            && place.parent().is_some_and(|dir| dir.starts_with("/dev"));
         match held.or(root) {
             Some((how, closed)) => {
                 let failure = NO_SANDBOX.failure(format!("{named}, which {how} {}", closed.display()));
                 Err(failure.hint("name only the directories of the programs that the agent needs"))
+            }
+            // A device may come and go.
+            None if key == "devices" && is_below_dev => Ok(()),
+            None if key == "devices" => {
+                Err(NO_SANDBOX.failure(format!("{named}, which is not below /dev")).hint("name a device there"))
             }
             None if !path.is_absolute() || !path.exists() => {
                 Err(NO_SANDBOX.failure(format!("{named}, which is not there")).hint("write a whole path that exists"))

@@ -382,6 +382,10 @@ fn what_a_sandbox_cannot_take_over_is_refused() {
         set(&format!("read = [{path:?}]"));
         inside(&app, "true").exit(2).err_has(how);
     }
+    for device in ["/dev/../etc", "/etc/passwd"] {
+        set(&format!("devices = [{device:?}]"));
+        inside(&app, "true").exit(2).err_has("which is not below /dev");
+    }
     set("tmp = \"much\"");
     inside(&app, "true").exit(2).err_has("is no size");
     set("network = false\nenv = [\"MINE\"]");
