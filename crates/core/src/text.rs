@@ -47,6 +47,16 @@ pub fn did_you_mean(name: &str, known: &[&str]) -> String {
     nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
+/// What a reader of a table complains of, with the nearest key in place of all keys where it does not know one.
+pub fn of_unknown_key(complaint: &str) -> String {
+    let quoted: Vec<&str> = complaint.split('`').skip(1).step_by(2).collect();
+    let near = quoted.split_first().filter(|_| complaint.starts_with("unknown field"));
+    match near.map(|(key, known)| (key, did_you_mean(key, known))) {
+        Some((key, question)) if !question.is_empty() => format!("unknown setting `{key}`{question}"),
+        _ => complaint.to_owned(),
+    }
+}
+
 /// Whether a text is like one of these patterns, which blanks separate. One `*` in a pattern stands for anything.
 pub fn is_like(text: &str, patterns: &str) -> bool {
     patterns.split_ascii_whitespace().any(|pattern| match pattern.split_once('*') {

@@ -11,7 +11,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::sandbox::{Runners, SandboxSettings};
-use shopfloor_core::text::{Position, did_you_mean, nearest};
+use shopfloor_core::text::{Position, did_you_mean, nearest, of_unknown_key};
 use shopfloor_core::time::Unit;
 use toml_edit::{Document, Item};
 
@@ -369,7 +369,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<(String, T)> {
     let text = String::from_utf8_lossy(&fs::read(path)?.unwrap_or_default()).into_owned();
     let read = toml::from_str(&text).map_err(|e| {
         let at = Position::of(&text, e.span().map_or(0, |span| span.start));
-        Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
+        Failure::malformed(format!("{}:{at}: {}", path.display(), of_unknown_key(e.message())))
     })?;
     Ok((text, read))
 }

@@ -34,7 +34,7 @@ use crate::hash::Digest;
 use crate::path::RelPath;
 use crate::proc::Cmd;
 use crate::sys;
-use crate::text::Position;
+use crate::text::{Position, of_unknown_key};
 
 pub use self::available::require_available;
 pub use self::bubblewrap::{TERMINAL, is_inside};
@@ -174,7 +174,7 @@ impl SandboxSettings {
         let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
         let file: UsersFile = toml::from_str(&text).map_err(|e| {
             let at = Position::of(&text, e.span().map_or(0, |span| span.start));
-            Failure::malformed(format!("{}:{at}: {}", path.display(), e.message()))
+            Failure::malformed(format!("{}:{at}: {}", path.display(), of_unknown_key(e.message())))
         })?;
         file.own.runners.sandbox.unwrap_or_default().checked(env)
     }
