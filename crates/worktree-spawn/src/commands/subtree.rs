@@ -129,7 +129,8 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
         settings.start_of(&settings.agent)?;
     }
     let task = args.task.read(ui, env)?;
-    let is_listed = require_list(env, args)?;
+    let is_agents = args.is_agents || args.caller.id.is_some();
+    let is_listed = require_list(env, is_agents, args.launch.is_wanted() || !args.command.is_empty())?;
     let git = Git::find(env)?;
     if ui.is_dry() {
         let start = facts::start_point(&git, place, request.from.as_deref())?;
@@ -171,11 +172,10 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
 
 /// Whether a record can be listed as ours; fails where it cannot, and the agent would be one that nothing of ours runs or
 /// removes. An agent that spawns may be in a sandbox: outside of that a person lists the record, unless it is needed now.
-fn require_list(env: &Env, args: &Args) -> Result<bool> {
-    let is_agents = args.is_agents || args.caller.id.is_some() || env.var("SHOPFLOOR_AGENT_ID").is_some();
-    let is_needed = !is_agents || args.launch.is_wanted() || !args.command.is_empty();
+pub fn require_list(env: &Env, is_agents: bool, is_needed: bool) -> Result<bool> {
+    let is_agents = is_agents || env.var("SHOPFLOOR_AGENT_ID").is_some();
     match written_files::require_list(env) {
-        Err(failure) if is_needed => Err(failure),
+        Err(failure) if is_needed || !is_agents => Err(failure),
         listable => Ok(listable.is_ok()),
     }
 }

@@ -11,6 +11,7 @@ use shopfloor_core::ui::{Ui, printable};
 
 use super::shared_args::CallerArgs;
 use super::spawned::{LaunchArgs, Spawned, TaskArgs};
+use super::subtree::require_list;
 use crate::agent_in_worktree::KnownAgent;
 use crate::apply::lock_and_excludes::{self, SpawnContext};
 use crate::apply::spawn;
@@ -64,6 +65,7 @@ pub fn spawn(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Spawned> 
     }
     let slug = slug(&args.name)?;
     let task = args.task.read(ui, env)?;
+    require_list(env, args.caller.id.is_some(), args.launch.is_wanted())?;
     // A seat reports to the worktree's own agent, and so do the seats that it asks for.
     let parent = agents::here(place)?;
     let git = Git::find(env)?;

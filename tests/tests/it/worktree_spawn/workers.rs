@@ -20,6 +20,9 @@ fn workers_sit_in_their_parents_worktree() {
         child.spawn(&["worker", "x"]).succeeds();
         child.spawn(&["worker", "x"]).exit(1).err_has("already exists");
     }
+    // As with a subtree, nobody could tell later that its record is ours.
+    a.sh("env -u HOME worktree-spawn worker alone").exit(2).err_has("there is no place for your own state");
+    a.spawn(&["path", "alone"]).exit(1).any_err();
     // Two seats with the same slug, in two worktrees.
     app.spawn(&["path", "x"]).exit(1).err_has("main.a/x and main.b/x");
     for (child, id) in [(&a, "main.a/x"), (&b, "main.b/x")] {
