@@ -37,7 +37,7 @@ pub fn is_set_up(env: &Env) -> Result<bool> {
     let [_, (setting, _)] = driver();
     let mut is_set_up = git.config(&repo.git_dir, setting, None)?.is_some();
     for hook in git_hook::of(TOOL) {
-        is_set_up |= git_hook::wanted(&git, &repo, hook)?.contains(&TOOL);
+        is_set_up |= git_hook::wanted(&git, &repo, hook, false)?.contains(&TOOL);
     }
     Ok(is_set_up)
 }

@@ -251,7 +251,11 @@ fn how_much_comes_out_at_once_is_a_setting() {
     floor.root.write("config.toml", &(config.clone() + &limits("object = \"much\"")));
     floor.ctl(&["status"]).exit(2).err_has("`object = \"much\"` of [runners.sandbox] is no size");
     floor.root.write("config.toml", &(config.clone() + "\n[runners.sandbox]\nnetwrok = false\n"));
-    floor.ctl(&["status"]).exit(2).err_has("config.toml:").err_has("unknown setting `netwrok`; did you mean `network`?");
+    floor
+        .ctl(&["status"])
+        .exit(2)
+        .err_has("config.toml:")
+        .err_has("unknown setting `netwrok`; did you mean `network`?");
     floor.root.write("config.toml", &(config.clone() + &limits("commits = 0")));
     floor.ctl(&["down"]).succeeds();
     floor.ctl(&["up", "adam"]).succeeds();
