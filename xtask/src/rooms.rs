@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// core's rooms, the lowest first; each may use those on an earlier line, and on its own line as long as no circle comes of
 /// it.
 const CORE: &[&[&str]] = &[
-    &["text", "path", "hash", "env", "error", "time", "agents", "agent_command", "slug", "diff", "sys"],
+    &["text", "path", "hash", "env", "error", "time", "agents", "agent_command", "slug", "since", "diff", "sys"],
     &["proc", "fs", "lock", "written_files", "known_dirs", "child_env", "editor", "ssh"],
     &["git", "config", "approval", "hook_manager", "git_hook", "pre_remove", "folder_trust", "forge", "sandbox"],
     &["ui", "board", "args", "doctor", "hook_subcommand"],

@@ -1,7 +1,7 @@
 //! What the shopfloor tools share: everything about the machine (files, locks, processes, git, configuration,
 //! approvals, hooks, terminal) and nothing about their own subjects.
 //!
-//! Rooms import downwards only: `text path hash env error time agents agent_command slug diff
+//! Rooms import downwards only: `text path hash env error time agents agent_command slug since diff
 //! sys` ← `proc fs lock written_files
 //! known_dirs child_env editor` ← `git config approval hook_manager git_hook pre_remove folder_trust forge
 //! sandbox` ← `ui board args doctor
@@ -16,6 +16,7 @@ pub mod env;
 pub mod error;
 pub mod hash;
 pub mod path;
+pub mod since;
 pub mod slug;
 mod sys;
 pub mod time;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use notify::{RecursiveMode, Watcher};
 use serde_json::json;
-use shopfloor_core::args::Since;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::hash::Digest;
+use shopfloor_core::since::Since;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 

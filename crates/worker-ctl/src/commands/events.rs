@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use serde_json::Value;
-use shopfloor_core::args::Since;
 use shopfloor_core::error::{At, Exit, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc;
+use shopfloor_core::since::Since;
 use shopfloor_core::ui::printable;
 
 use crate::context::Context;

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use shopfloor_core::args::Since;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::since::Since;
 use shopfloor_core::ui::Ui;
 
 use super::shared_args::SessionArgs;
