@@ -204,5 +204,6 @@ fn conflicts_text(ctx: &Context<'_>, worker: &Worker) -> Result<Option<String>> 
 /// The text of a task, as a program gets it.
 pub fn task_text(ctx: &Context<'_>, worker: &Worker, prompt: &str) -> String {
     let (validate, role) = (ctx.root.config.given("validate"), ctx.root.worker(&worker.name).role_prompt);
-    prompt::task(&worker.worktree_path, &ctx.source(), validate, &role, prompt)
+    let place = (worker.worktree_path.as_str(), sandbox::is_wanted(ctx, worker));
+    prompt::task(place, &ctx.source(), validate, &role, prompt)
 }

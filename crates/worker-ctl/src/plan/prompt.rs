@@ -7,8 +7,14 @@ use shopfloor_core::text::{printable, shell_word};
 use crate::facts::conflicts::ConflictedFile;
 
 /// A task, after a preamble about where and how to work. `validate` is a command to run before each commit, `role` is
-/// the worker's `role_prompt`.
-pub fn task(worktree: &str, source: &Path, validate: Option<&str>, role: &str, prompt: &str) -> String {
+/// the worker's `role_prompt`. In a sandbox stashes are the worker's own.
+pub fn task(
+    (worktree, is_contained): (&str, bool),
+    source: &Path,
+    validate: Option<&str>,
+    role: &str,
+    prompt: &str,
+) -> String {
     let mut lines = vec![
         format!("You are working in the git worktree {worktree} of the repository {}.", source.display()),
         "Follow the conventions in AGENTS.md where there is one.".to_owned(),
@@ -17,7 +23,9 @@ pub fn task(worktree: &str, source: &Path, validate: Option<&str>, role: &str, p
         lines.push(format!("Before you commit, run `{validate}` and fix what fails."));
     }
     lines.push("Make a single commit of your work when you are done. Do not push.".to_owned());
-    lines.push("Do not use `git stash`: all workers share its list. Make a commit instead.".to_owned());
+    if !is_contained {
+        lines.push("Do not use `git stash`: all workers share its list. Make a commit instead.".to_owned());
+    }
     if !role.trim().is_empty() {
         lines.push(role.trim_end().to_owned());
     }

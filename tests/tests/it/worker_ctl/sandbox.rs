@@ -45,6 +45,9 @@ fn a_contained_worker_goes_from_its_task_to_landed_work() {
     assert_eq!(floor.status("adam")["runner"], "sandbox");
     floor.ctl(&["doctor"]).any_status().any_err().out_has("bubblewrap").out_has("for 1 workers");
     work(&floor, "adam", "COMMIT a.txt one Write a");
+    // Its stashes are its own.
+    let told = prompts_inside(&w).concat();
+    assert!(told.contains("Make a single commit") && !told.contains("git stash"), "{told}");
     floor.ctl(&["review", "adam"]).exit(0).out_has("+one");
     floor.ctl(&["reject", "AMEND a.txt two"]).succeeds();
     wait_for(|| prompts_inside(&w).len() == 2);
