@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, chmodat, fchmod, fstat, openat
 use rustix::io::Errno;
 
 use super::displaced::DisplacedFile;
-use super::root::{DIR, content_at, sync_dir};
+use super::root::{DIR, content_at, dir_id, sync_dir};
 use super::staging::{RESERVED, Staged};
 use super::{Content, Root, Staging};
 use crate::error::{At, Result};
@@ -141,19 +141,27 @@ fn walk(
     mut at: OwnedFd,
     open: impl Fn(&OwnedFd, &OsStr) -> rustix::io::Result<Option<OwnedFd>>,
 ) -> rustix::io::Result<()> {
-    let mut levels = vec![names_in(&at)?];
-    while let Some(names) = levels.last_mut() {
+    let mut levels = vec![(dir_id(&fstat(&at)?), names_in(&at)?)];
+    while let Some((_, names)) = levels.last_mut() {
         let Some(name) = names.pop() else {
             levels.pop();
-            at = openat(&at, "..", DIR, Mode::empty())?;
+            if let Some((above, _)) = levels.last() {
+                at = leave(&at, *above)?;
+            }
             continue;
         };
         if let Some(inner) = open(&at, &name)? {
-            levels.push(names_in(&inner)?);
+            levels.push((dir_id(&fstat(&inner)?), names_in(&inner)?));
             at = inner;
         }
     }
     Ok(())
+}
+
+/// The directory above, if it is the one that this was entered from: it may have been moved meanwhile.
+pub(super) fn leave(dir: &OwnedFd, above: (u64, u64)) -> rustix::io::Result<OwnedFd> {
+    let found = openat(dir, "..", DIR, Mode::empty())?;
+    if dir_id(&fstat(&found)?) == above { Ok(found) } else { Err(Errno::STALE) }
 }
 
 /// Opens a directory to remove what is in it, which its owner may have protected, as Go does with its module cache.

@@ -402,7 +402,7 @@ pub(super) fn tree(path: &Path, is_in: &dyn Fn(&Path) -> bool) -> Result<Digest>
 
 /// What tells two directories apart.
 #[expect(clippy::unnecessary_cast, reason = "the fields' types differ between systems")]
-fn dir_id(stat: &rustix::fs::Stat) -> (u64, u64) {
+pub(super) fn dir_id(stat: &rustix::fs::Stat) -> (u64, u64) {
     (stat.st_dev as u64, stat.st_ino as u64)
 }
 

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fstat, openat, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
 use super::mount::{self, Mount};
-use super::removal::{names_in, open_dir};
-use super::root::{DIR, Reach, Root, open_file, sync_dir};
+use super::removal::{leave, names_in, open_dir};
+use super::root::{DIR, Reach, Root, dir_id, open_file, sync_dir};
 use super::{rename_new_at, unique_name};
 use crate::error::{At, Failure, Result};
 use crate::path::RelPath;
@@ -135,25 +135,32 @@ fn write_and(dir: &OwnedFd, bytes: &[u8], put: impl FnOnce(&OsStr) -> rustix::io
 }
 
 /// Removes everything in an open directory that is on its mount, and what leads from a worktree to its record only if
-/// nothing else is left. An error does not keep the rest; a tree that is too deep to be open fails.
+/// nothing else is left. An error does not keep the rest. There can be thousands of levels, so only one is held open.
 fn clear(top: &OwnedFd, on: Mount) -> io::Result<()> {
-    let top = open_dir(top, OsStr::new("."))?;
-    let mut names = names_in(&top)?;
+    let mut at = open_dir(top, OsStr::new("."))?;
+    let mut names = names_in(&at)?;
     names.sort_by_key(|name| name != DOT_GIT);
-    let mut open = vec![(top, OsString::new(), names)];
+    let mut levels = vec![(dir_id(&fstat(&at)?), OsString::new(), names)];
     let mut first = Ok(());
     loop {
-        let depth = open.len();
-        let Some((dir, _, names_left)) = open.last_mut() else { return first };
+        let depth = levels.len();
+        let Some((_, _, names_left)) = levels.last_mut() else { return first };
         let step = match names_left.pop() {
             Some(name) if name == DOT_GIT && depth == 1 && first.is_err() => return first,
-            Some(name) => unlink_or_open(dir, &name, on).map(|inner| {
-                open.extend(inner.map(|(inner, names)| (inner, name, names)));
-            }),
+            Some(name) => match unlink_or_open(&at, &name, on) {
+                Ok(Some((inner, names))) => {
+                    levels.push((dir_id(&fstat(&inner)?), name, names));
+                    at = inner;
+                    Ok(())
+                }
+                Ok(None) => Ok(()),
+                Err(e) => Err(e),
+            },
             None => {
-                let name = open.pop().map(|(_, name, _)| name).unwrap_or_default();
-                let removed = open.last().map_or(Ok(()), |(above, ..)| unlinkat(above, &name, AtFlags::REMOVEDIR));
-                removed.map_err(io::Error::from)
+                let name = levels.pop().map(|(_, name, _)| name).unwrap_or_default();
+                let Some((above, ..)) = levels.last() else { return first };
+                at = leave(&at, *above)?;
+                unlinkat(&at, &name, AtFlags::REMOVEDIR).map_err(io::Error::from)
             }
         };
         first = first.and(step);

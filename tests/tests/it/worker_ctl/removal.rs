@@ -341,7 +341,8 @@ fn a_closed_worktree_is_named_and_goes_when_that_is_forced() {
     app.run_bound("worktree-spawn", &["remove", "y"]).exit(4).any_out().err_has(open);
     let deep = "perl -e 'for (1..3000) { mkdir q(d); chdir q(d) }'";
     app.sh(&format!("chmod 700 '{0}' && cd '{0}' && {deep}", y.path.display())).exit(0);
-    let kept = app.run_bound("worktree-spawn", &["remove", "y", "--force"]).exit(0).any_err().stdout;
+    let remove = "ulimit -n 256; exec worktree-spawn remove y --force";
+    let kept = app.run_bound("sh", &["-c", remove]).exit(0).any_err().stdout;
     assert_eq!(app.git(&["show", &format!("{}:z/new", kept.trim())]), "x\n");
     app.run_bound("shopfloor", &["rm", "x", "--force"]).exit(0).any_out().any_err();
     assert!([adam, x, y].iter().all(|at| !at.path.exists()));
