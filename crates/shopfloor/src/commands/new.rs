@@ -74,8 +74,9 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     if args.clone || args.host.is_some() {
         return in_clone(ui, env, common, args, task.as_deref());
     }
-    let mut words = words(env, args, &task, &repository)?;
     let text = task.as_deref();
+    let option = text.map(|task| passed(env, task)).transpose()?;
+    let mut words = words(env, args, option.as_ref().map(|(option, _)| option), &repository)?;
     if args.cmd.is_empty() && !args.launch && !common.dry_run && (task.is_some() || args.target.is_some()) {
         let has_begun = text.map_or(Ok(false), |task| began(env, &args.name, task));
         if args.if_exists.is_none() && has_begun? {
@@ -135,17 +136,26 @@ fn for_worktree(env: &Env, args: &Args) -> Env {
     env
 }
 
+/// A longer text fits in no argument everywhere.
+const LONGEST: usize = 100 << 10;
+
+/// The option that passes a task. A long task is in a file, which is gone when it is dropped.
+fn passed(env: &Env, task: &str) -> Result<(String, Option<fs::Temporary>)> {
+    if task.len() <= LONGEST {
+        return Ok((format!("--task={task}"), None));
+    }
+    let file = fs::Temporary::with(env, task.as_bytes())?;
+    Ok((format!("--task-file={}", file.path().display()), Some(file)))
+}
+
 /// The words of worktree-spawn that make the worktree, without its name.
-fn words(env: &Env, args: &Args, task: &Option<String>, repository: &Repository) -> Result<Vec<String>> {
+fn words(env: &Env, args: &Args, task: Option<&String>, repository: &Repository) -> Result<Vec<String>> {
     let mut words = vec!["subtree".to_owned()];
     words.extend(base(env, repository)?.map(|base| format!("--base-dir={base}")));
-    for (flag, value) in [
-        ("--task", task),
-        ("--from", &args.from),
-        ("--branch", &args.branch),
-        ("--agent", &args.agent),
-        ("--if-exists", &args.if_exists),
-    ] {
+    words.extend(task.cloned());
+    for (flag, value) in
+        [("--from", &args.from), ("--branch", &args.branch), ("--agent", &args.agent), ("--if-exists", &args.if_exists)]
+    {
         words.extend(value.iter().map(|value| format!("{flag}={value}")));
     }
     let flags = [
@@ -364,6 +374,7 @@ fn runner(args: &Args) -> Option<String> {
 /// Starts a worker's program and gives it the task, as far as that is not done. Returns how a step failed.
 fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<FailedStep>> {
     let name = worker["id"].as_str().unwrap_or_default();
+    let (option, _file) = passed(env, task)?;
     let mut steps = Vec::new();
     if worker["alive"] != "up" {
         steps.push(["worker-ctl", "up", name].map(str::to_owned).to_vec());
@@ -377,7 +388,7 @@ fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<FailedS
             let _spinner = ui.spinner("waiting for the set-up");
             quietly(ui, &env.at(tree)?, &wait)?;
         }
-        steps.push(["worker-ctl", "start", name, &format!("--task={task}")].map(str::to_owned).to_vec());
+        steps.push(["worker-ctl", "start", name, &option].map(str::to_owned).to_vec());
     }
     for step in steps {
         if let Some(failed) = take_step(ui, env, step)? {

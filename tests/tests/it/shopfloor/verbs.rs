@@ -352,6 +352,11 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     app.shopfloor(&["adopt", "feat", "--agent", "scripted"]).exit(0).any_err().out_has("/feat");
     app.shopfloor(&["resume", "feat"]).exit(0).any_err().out_has("up feat");
     app.shopfloor(&["wait", "feat", "--timeout", "0s"]).exit(124).err_has("feat has no task");
+    // A task that fits in no argument.
+    let long = "word ".repeat(30_000);
+    app.write("../long", &long);
+    app.shopfloor(&["new", "long", "--task-file", "../long"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("long"), "/prompt").trim(), long.trim());
 }
 
 #[test]
