@@ -1,6 +1,6 @@
 //! What keys do, in each mode and to each command.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 use shopfloor_core::proc::Status;
 
@@ -231,6 +231,27 @@ fn an_agent_without_a_program_is_given_its_first_task() {
     // So is one whose program was ended.
     let mut desk = one();
     assert_eq!(ran(&press(&mut desk, "/ivy\nsDo it\n")), ["shopfloor start ivy - < Do it"]);
+}
+
+#[test]
+fn the_filter_finds_what_a_row_shows() {
+    let mut desk = one();
+    desk.sites[0].floor = None;
+    for (keys, found) in [("/review", "ada"), ("/CLASH", "ada"), ("/five", "cid"), ("/+210", "gus"), ("/feature", "")] {
+        press(&mut desk, &format!("{keys}\n"));
+        assert_eq!(desk.row().map_or("", |(_, row)| row.name.as_str()), found, "{keys}");
+    }
+    // With no row there is no selection, until there is one.
+    assert!(shown(&desk, (80, 24)).contains("no agent has this word"));
+    assert_eq!((press(&mut desk, "ra"), desk.selected.clone()), (vec![], None));
+    desk.input(&Event::Key(KeyCode::Esc.into()));
+    assert_eq!(desk.row().unwrap().1.name, "日本語の名前");
+    // Of several, the one whose name it is.
+    let mut workers = day();
+    workers.iter_mut().filter(|row| row["name"] == "eve").for_each(|row| row["activity_text"] = "Ask gus".into());
+    desk.set_site(0, site("app", vec![], workers));
+    press(&mut desk, "/gus\n");
+    assert_eq!((desk.row().unwrap().1.name.as_str(), lines(&desk).len()), ("gus", 3));
 }
 
 #[test]

@@ -41,10 +41,12 @@ pub fn lines(desk: &Desk) -> Vec<ListLine<'_>> {
     let needle = desk.filter.to_lowercase();
     // A key is never to hit another agent because the selected one went out of sight.
     let is_selected = |row: &Row| desk.selected.as_ref().is_some_and(|(_, selected)| *selected == key(row));
-    let has = |row: &&Row| {
-        let said = [&row.name, &row.told.text, row.branch.as_ref().unwrap_or(&row.name)];
-        needle.is_empty() || is_selected(row) || said.iter().any(|said| said.to_lowercase().contains(&needle))
+    let says = |row: &Row| {
+        let (word, branch) = (state(row).1.to_owned(), row.branch.clone().unwrap_or_default());
+        let said = [row.name.clone(), word, what(row, desk.now), side(row), branch];
+        said.iter().any(|said| said.to_lowercase().contains(&needle))
     };
+    let has = |row: &&Row| needle.is_empty() || is_selected(row) || says(row);
     let agents = |site: usize| desk.sites[site].rows.iter().filter(|row| row.is_on_board()).filter(has);
     let needs = |row: &Row| matches!(row.standing(), Standing::Needs(_));
     let mut needy: Vec<(usize, &Row)> = (0..desk.sites.len())

@@ -6,6 +6,7 @@ pub mod frame;
 pub mod keys;
 pub mod list;
 mod moves;
+mod texts;
 pub mod update;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use shopfloor_core::text::{printable, shell_word};
 use super::frame::LOW;
 use super::keys::{Action, action};
 use super::list::{ListLine, address, lines};
+use super::texts::beginner;
 use super::{Desk, Draft, Effect, Mode, Running, SiteView, Target, What, key};
 use crate::facts::desk_feed::{Content, Ended, MOST_DIFF, Page, PageKind, refusal, review};
 use crate::plan::rows::Row;
@@ -141,7 +142,7 @@ impl Desk {
             }
             Action::NextChange | Action::LastChange | Action::NextFile | Action::LastFile => self.jump(action),
             Action::Filter => {
-                self.filter.clear();
+                self.show_all();
                 self.mode = write(What::Filter);
             }
             Action::NextPage => {
@@ -151,10 +152,10 @@ impl Desk {
             }
             Action::In => (self.is_inside, self.has_preview) = (self.row().is_some(), true),
             Action::Out if self.is_inside => self.is_inside = false,
-            Action::Out => self.filter.clear(),
+            Action::Out => self.show_all(),
             Action::Preview => (self.has_preview, self.is_inside) = (!self.has_preview, false),
             Action::Oldest => {
-                self.filter.clear();
+                self.show_all();
                 match self.oldest() {
                     Some(oldest) => self.turn_to(Some(oldest)),
                     None => self.said = Some("nobody waits for you".into()),
@@ -165,6 +166,12 @@ impl Desk {
             _ => return self.on_agent(action),
         }
         Vec::new()
+    }
+
+    /// Ends the filter, below which no row may be selected.
+    fn show_all(&mut self) {
+        self.filter.clear();
+        self.select(0);
     }
 
     /// Who has waited longest for a person.
@@ -318,70 +325,6 @@ impl Desk {
         Some(self.run_for(target, "answer", &[&number.to_string(), "--menu", &menu.id], None))
     }
 
-    fn writing(&mut self, mut draft: Draft, action: Action) -> Option<Effect> {
-        match action {
-            Action::Type(c) => draft.text.push(c),
-            Action::Erase => drop(draft.text.pop()),
-            Action::Enter => return self.written(draft),
-            _ => draft.text.clear(),
-        }
-        if draft.what == What::Filter {
-            self.filter.clone_from(&draft.text);
-            // The selected row is shown even without the word, so none is until the first that has it.
-            let before = self.selected.take();
-            let first = lines(self).iter().find_map(ListLine::key);
-            self.selected.clone_from(&before);
-            self.turn_to(first.or(before));
-        }
-        if matches!(action, Action::Type(_) | Action::Erase) {
-            self.mode = Mode::Write(draft);
-        }
-        None
-    }
-
-    /// What is done with a text. It is kept until the command has taken it.
-    pub fn written(&mut self, draft: Draft) -> Option<Effect> {
-        let (to, text, is_empty) = (draft.to.clone(), draft.text.clone(), draft.text.trim().is_empty());
-        let more: Vec<String> = match &draft.what {
-            What::New => {
-                let Some((name, task)) = text.trim().split_once(char::is_whitespace) else {
-                    self.said = (!is_empty).then(|| "a name and a task, as `fix Mend the parser`".into());
-                    self.mode = if is_empty { Mode::Browse } else { Mode::Write(draft) };
-                    return None;
-                };
-                if let Some(row) = self.sites[to.site].rows.iter().find(|row| row.name == name) {
-                    if row.worker.is_none() && row.is_own() {
-                        let to = beginner(to.site, row);
-                        return self.written(Draft { what: What::Task, to, text: task.trim().to_owned() });
-                    }
-                    self.said =
-                        Some(format!("there is a {} already: select it, and `s` gives it a task", printable(name)));
-                    self.mode = Mode::Write(draft);
-                    return None;
-                }
-                let words = ["shopfloor", "new", name, task.trim()];
-                return Some(self.run(to.site, None, &words, (None, Some(draft))));
-            }
-            What::Comment { before: Some(before), .. } if is_empty => {
-                return self.delete(Draft { text: before.clone(), ..draft });
-            }
-            What::Filter => return None,
-            _ if is_empty => return None,
-            What::Comment { place, commit, .. } => {
-                ["comment", &to.worker, "--commit", commit, "--", place, "-"].map(str::to_owned).into()
-            }
-            What::Back => ["reject", &to.worker, "-"].map(str::to_owned).into(),
-            What::Send => ["message", &to.worker, "-"].map(str::to_owned).into(),
-            What::Task => {
-                // It starts a program that does not run.
-                let words = ["shopfloor", "start", &to.worker, "-"];
-                return Some(self.run(to.site, Some(to.key.clone()), &words, (Some(text), Some(draft))));
-            }
-        };
-        let words: Vec<&str> = std::iter::once("worker-ctl").chain(more.iter().map(String::as_str)).collect();
-        Some(self.run(to.site, Some(to.key.clone()), &words, (Some(text), Some(draft))))
-    }
-
     /// A command has ended.
     pub fn end(&mut self, ended: &Ended) {
         let Ended { words, about, answer } = ended;
@@ -481,12 +424,6 @@ impl Desk {
         self.page = None;
         self.changes += 1;
     }
-}
-
-/// Whom the first task in a worktree is for. The id of an agent is nobody else's.
-fn beginner(site: usize, row: &Row) -> Target {
-    let whom = if row.is_own() { &row.id } else { &row.name };
-    Target { site, key: key(row), worker: whom.clone() }
 }
 
 /// What a landing, and a review that asks for changes, changes.
