@@ -112,6 +112,29 @@ fn ran(effects: &[Effect]) -> Vec<String> {
     effects.iter().map(run).collect()
 }
 
+/// No `up` runs.
+fn stopped() -> Desk {
+    let mut desk = one();
+    desk.sites[0].floor = None;
+    desk
+}
+
+#[test]
+fn what_is_named_next_can_be_done() {
+    let nobody = || desk(vec![site("app", vec![], vec![])]);
+    for (mut desk, keys, said) in [
+        (one(), "U", "`up` runs already"),
+        (one(), "/ada\nb", "it has no request; `shopfloor request ada` makes one"),
+        (one(), "Gr", "select an agent first: Enter shows the idle ones"),
+        (one(), "/zzz\n\n", "no agent has this word: Esc shows all"),
+        (nobody(), "\n", "no agent yet: `n` makes one"),
+        (nobody(), "r", "no agent yet: `n` makes one"),
+    ] {
+        assert_eq!(ran(&press(&mut desk, keys)), [""; 0], "{keys}");
+        assert_eq!(desk.said.as_deref(), Some(said), "{keys}");
+    }
+}
+
 #[test]
 fn keys_run_the_commands_of_the_tools() {
     for (mut desk, keys, expected) in [
@@ -151,7 +174,8 @@ fn keys_run_the_commands_of_the_tools() {
         (one(), "/ada\nR", "worker-ctl resume ada"),
         (one(), "nzoe  Write the tests\n", "shopfloor new zoe Write the tests"),
         (one(), "nzoe\n", ""),
-        (one(), "U", "worker-ctl up --detach"),
+        (one(), "U", ""),
+        (stopped(), "U", "worker-ctl up --detach"),
         (one(), "b", ""),
         (one(), "jjj\n", "Attach(Target { site: 0, key: \"/w/ada\\tada\", worker: \"ada\" })"),
         (one(), "?q", ""),
@@ -235,8 +259,7 @@ fn an_agent_without_a_program_is_given_its_first_task() {
 
 #[test]
 fn the_filter_finds_what_a_row_shows() {
-    let mut desk = one();
-    desk.sites[0].floor = None;
+    let mut desk = stopped();
     for (keys, found) in [("/review", "ada"), ("/CLASH", "ada"), ("/five", "cid"), ("/+210", "gus"), ("/feature", "")] {
         press(&mut desk, &format!("{keys}\n"));
         assert_eq!(desk.row().map_or("", |(_, row)| row.name.as_str()), found, "{keys}");

@@ -161,11 +161,17 @@ impl Desk {
                     None => self.said = Some("nobody waits for you".into()),
                 }
             }
+            Action::StartUp if self.is_up(site) => self.said = Some("`up` runs already".into()),
             Action::StartUp => return vec![self.run(site, None, &["worker-ctl", "up", "--detach"], (None, None))],
             Action::New => self.mode = write(What::New),
             _ => return self.on_agent(action),
         }
         Vec::new()
+    }
+
+    /// Whether an `up` runs for the agents of this repository.
+    fn is_up(&self, site: usize) -> bool {
+        self.sites.get(site).and_then(|site| site.floor.as_ref()).is_some_and(|floor| floor.is_up)
     }
 
     /// Ends the filter, below which no row may be selected.
@@ -189,7 +195,8 @@ impl Desk {
         if action == Action::Request {
             let address = address(row).map(str::to_owned);
             if address.is_none() {
-                self.said = Some("it has no request; `shopfloor request NAME` makes one".into());
+                let name = shell_word(row.name.as_ref());
+                self.said = Some(format!("it has no request; `shopfloor request {name}` makes one"));
             }
             return address.map(Effect::Open).into_iter().collect();
         }
@@ -271,9 +278,17 @@ impl Desk {
 
     /// On the line of the idle ones, Enter shows them.
     fn without_agent(&mut self, action: Action) {
-        if action != Action::Attach || self.selected.is_none() {
-            self.said = Some("select an agent first: Enter shows the idle ones".into());
-            self.deaf = Some(self.now);
+        let is_any = self.sites.iter().flat_map(|site| &site.rows).any(Row::is_on_board);
+        let is_filtered = !self.filter.is_empty() && lines(self).iter().all(|line| line.row().is_none());
+        let why = match () {
+            () if !is_any => Some("no agent yet: `n` makes one"),
+            () if is_filtered => Some("no agent has this word: Esc shows all"),
+            () if action != Action::Attach => Some("select an agent first: Enter shows the idle ones"),
+            () => None,
+        };
+        if let Some(why) = why {
+            self.said = Some(why.into());
+            self.deaf = (action != Action::Attach).then_some(self.now);
             return;
         }
         self.shows_idle = !self.shows_idle;
