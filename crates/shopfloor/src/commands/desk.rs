@@ -136,10 +136,13 @@ fn print(ui: &Ui, env: &Env, common: &Common, (mut desk, sites): (Desk, &[Env]),
             })?
         }
     };
+    let kind = desk.kind;
     for (at, site) in sites.iter().enumerate() {
         let name = desk.sites[at].name.clone();
         desk.set_site(at, SiteView::new(name, desk_feed::commit(site), &overview::read(site)));
     }
+    // Also where the first one asks.
+    desk.kind = kind;
     if let Some(page) = desk.wanted() {
         let content = desk_feed::content(&sites[page.site], &page);
         let Wanted { key, kind, .. } = page;

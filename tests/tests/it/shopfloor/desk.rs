@@ -106,6 +106,7 @@ fn questions_are_answered_and_terminals_are_attached_and_left() {
     hook(&floor, "ada", &asks);
     terminal.shows("? ada  asks");
     terminal.shows("Bash: rm -rf build");
+    floor.app.shopfloor(&["desk", "--print", "80x24", "--page", "task"]).exit(0).out_has("terminal diff [task] log");
     terminal.shows("2. No, never");
     terminal.shows("1-9 answer");
     terminal.text("7");
