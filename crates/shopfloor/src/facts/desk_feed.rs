@@ -21,7 +21,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::in_front_words;
 
 use super::overview::{self, Overview};
-use super::repository::checkout_of;
+use super::repository::{self, checkout_of};
 use super::run_tool::{Answer, answer_of, command};
 use crate::ansi::{self, StyledLine};
 
@@ -69,7 +69,9 @@ pub struct Ended {
 pub fn all_sites(env: &Env) -> Result<Vec<Env>> {
     let listed = known_dirs::roots(env)?.into_iter().filter(|(root, common)| root.is_dir() && common.is_dir());
     let site = |(root, common): (PathBuf, PathBuf)| {
-        let mut site = env.at(&checkout_of(common)).ok()?;
+        let near = env.at(&checkout_of(common)).ok()?;
+        // That of a separate git directory is elsewhere.
+        let mut site = repository::find(&near).ok().and_then(|found| env.at(&found.main).ok()).unwrap_or(near);
         site.vars.insert("WORKER_CTL_ROOT".into(), root.into());
         Some(site)
     };

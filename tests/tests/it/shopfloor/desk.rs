@@ -308,6 +308,14 @@ fn one_frame_is_printed_for_documents() {
     std::fs::rename(&floor.app.path, w.home("moved")).unwrap();
     w.at(w.home("")).shopfloor(&["desk", "--print", "80x24", "--all-roots"]).exit(2).err_has("no root is on your list");
     std::fs::rename(w.home("moved"), &floor.app.path).unwrap();
+    // The checkout of a separate git directory is not beside it.
+    let home = w.at(w.home(""));
+    home.sh("git init -q -b main --separate-git-dir=store sep && git -C sep commit -q --allow-empty -m a").exit(0);
+    let sep = w.at(w.home("sep"));
+    sep.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    sep.run("worker-ctl", &["add", "--worktree", "../feat"]).succeeds().any_err();
+    let all = home.shopfloor(&["desk", "--print", "80x24", "--all-roots"]).exit(0).stdout.clone();
+    assert!(all.contains("\n sep  up stopped\n") && !all.contains("no work tree"), "{all}");
 }
 
 #[test]
