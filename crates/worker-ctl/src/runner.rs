@@ -14,7 +14,6 @@ const AGENT: &str = "{agent...}";
 
 /// A runner, as `[runners.NAME]` says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct RunnerTable {
     #[serde(default)]
     pub command: Vec<String>,

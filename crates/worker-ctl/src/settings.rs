@@ -189,10 +189,14 @@ const OWN_TABLES: [OwnTable; 2] = [
 /// What an agent may do unasked, where the program is told.
 pub const TOOLS: &str = "Bash,Edit,Read,Write,Glob,Grep";
 
-/// The keys of `[workers.NAME]` and `[agents.NAME]`, and the names of the tables.
+/// The keys of `[workers.NAME]`, `[agents.NAME]` and others, and the names of the tables.
 const WORKER_KEYS: &str = "agent model runner role_prompt skip_permissions excluded_from_pool host adopted";
 const AGENT_KEYS: &str = "command env skip_permissions ask_permissions model task resume resume_conversation hooks \
     ready startup_keys dialogs clear submit_key paste delivery end ok_exits strip";
+const RUNNER_KEYS: &str = "command slurm env";
+const SLURM_KEYS: &str = "partition cpus mem time gres extra";
+const HOST_KEYS: &str = "ssh root source";
+const HUB_KEYS: &str = "id name";
 const TABLES: &str = "defaults repo agents workers hosts hub runners";
 
 /// The configuration that results from the file, flags and variables.
@@ -248,7 +252,6 @@ pub struct WorkerTable {
 
 /// A host, as `[hosts.NAME]` of `config.toml` says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct HostTable {
     /// What ssh calls it: `me@box`, or a name in the person's own configuration of ssh.
     pub ssh: String,
@@ -272,7 +275,7 @@ struct Tables {
 
 /// `[hub]`, which a hub has written.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct HubTable {
     pub id: String,
     /// What the hub calls this host.
@@ -429,6 +432,17 @@ fn find_unknown_keys(path: &Path, text: &str) -> Vec<String> {
         warnings.extend(match key {
             "agents" => unknown_in_each(path, text, item, AGENT_KEYS),
             "workers" => unknown_in_each(path, text, item, WORKER_KEYS),
+            "hosts" => unknown_in_each(path, text, item, HOST_KEYS),
+            "hub" => unknown_in(path, text, item, HUB_KEYS),
+            "runners" => {
+                // Who reads the table of the built-in one refuses what it does not know.
+                let own = named(item).filter(|(name, _)| *name != runner::SANDBOX);
+                let slurm = |table: &Item| table.get("slurm").map(|slurm| unknown_in(path, text, slurm, SLURM_KEYS));
+                let of = |table: &Item| {
+                    [unknown_in(path, text, table, RUNNER_KEYS), slurm(table).unwrap_or_default()].concat()
+                };
+                own.flat_map(|(_, table)| of(table)).collect()
+            }
             _ => Vec::new(),
         });
     }
@@ -437,9 +451,17 @@ fn find_unknown_keys(path: &Path, text: &str) -> Vec<String> {
 
 /// The same about the keys in each of these tables.
 fn unknown_in_each(path: &Path, text: &str, tables: &Item, known: &str) -> Vec<String> {
-    let tables = tables.as_table_like().into_iter().flat_map(|named| named.iter());
-    let keys = tables.flat_map(|(_, table)| table.as_table_like().into_iter().flat_map(|table| table.iter()));
-    keys.filter_map(|key| unknown(path, text, key, known, "setting")).collect()
+    named(tables).flat_map(|(_, table)| unknown_in(path, text, table, known)).collect()
+}
+
+/// The same about the keys of one table.
+fn unknown_in(path: &Path, text: &str, table: &Item, known: &str) -> Vec<String> {
+    named(table).filter_map(|key| unknown(path, text, key, known, "setting")).collect()
+}
+
+/// The keys of a table with what they stand for.
+fn named(table: &Item) -> impl Iterator<Item = (&str, &Item)> {
+    table.as_table_like().into_iter().flat_map(|table| table.iter())
 }
 
 fn unknown(path: &Path, text: &str, (key, item): (&str, &Item), known: &str, noun: &str) -> Option<String> {
@@ -455,8 +477,9 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_reported_with_the_nearest_known_one() {
-        let text =
-            "[default]\n[agents.a]\ncommand = [\"x\"]\nsubmitkey = \"y\"\n[workers.b]\nmodel = \"m\"\nrole = \"\"\n";
+        let text = "[default]\n[agents.a]\ncommand = [\"x\"]\nsubmitkey = \"y\"\n[workers.b]\nmodel = \"m\"\nrole = \"\"\n\
+             [runners.sandbox]\nprocs = 9\n[runners.c]\nslurm = { partitoin = \"p\" }\nenvs = []\n[hosts.d]\nsshh = \"d\"\n\
+             [hub]\nnam = \"e\"\n";
         let warnings = find_unknown_keys(Path::new("config.toml"), text);
         assert_eq!(
             warnings,
@@ -464,6 +487,10 @@ mod tests {
                 "config.toml:1: unknown table `default`; did you mean `defaults`?",
                 "config.toml:4: unknown setting `submitkey`; did you mean `submit_key`?",
                 "config.toml:7: unknown setting `role`; did you mean `role_prompt`?",
+                "config.toml:12: unknown setting `envs`; did you mean `env`?",
+                "config.toml:11: unknown setting `partitoin`; did you mean `partition`?",
+                "config.toml:14: unknown setting `sshh`; did you mean `ssh`?",
+                "config.toml:16: unknown setting `nam`; did you mean `name`?",
             ]
         );
     }

@@ -16,7 +16,6 @@ const ANSWER: Duration = Duration::from_secs(5);
 
 /// What a job asks for, `slurm = {…}` of a runner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SlurmTable {
     partition: Option<String>,
     cpus: Option<u32>,
