@@ -42,6 +42,17 @@ pub fn ref_name(worker: &str) -> String {
 }
 
 impl Host {
+    /// An error of the host's own, marked as that where neither a worker's name nor that of a file from here says whose it is.
+    pub fn marked(&self, said: &str, file: Option<&str>) -> String {
+        let host = &self.name;
+        match said.strip_prefix("error: ") {
+            Some(why) if !why.contains(&format!("{host}:")) && !file.is_some_and(|file| why.starts_with(file)) => {
+                format!("error: {host}: {why}")
+            }
+            _ => said.to_owned(),
+        }
+    }
+
     /// What the host says, for a person here: these workers have the names that they have here, as the first word and behind
     /// a word that tells of one, and in commands; and commands without one say where. As a name may be an ordinary word, in
     /// sentences it counts where no noun can follow.

@@ -107,16 +107,25 @@ pub fn exit_of(status: Status) -> Exit {
     }
 }
 
+/// The version that a line names.
+fn version(line: &[u8]) -> Option<&[u8]> {
+    let version = line.strip_prefix(TOOL.as_bytes())?.strip_prefix(b" ")?.trim_ascii_end();
+    version.first().is_some_and(u8::is_ascii_digit).then_some(version)
+}
+
+/// That worker-ctl there is of another version, if it has said so.
+pub fn other_version(host: &str, said: &[u8]) -> Option<String> {
+    let (own, there) = (env!("CARGO_PKG_VERSION"), said.split(|byte| *byte == b'\n').find_map(version)?);
+    let there = printable(&String::from_utf8_lossy(there));
+    (there != own).then(|| format!("{host} has worker-ctl {there}, and here it is {own}"))
+}
+
 /// What worker-ctl has said behind the line with its version; none if something else has answered.
 pub fn behind_version(said: &[u8]) -> Option<&[u8]> {
-    let is_version = |line: &[u8]| {
-        let version = line.strip_prefix(TOOL.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
-        version.and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit)
-    };
     // A shell there may say something first.
     let mut lines = said.split_inclusive(|byte| *byte == b'\n').scan(0_usize, |end, line| {
         *end += line.len();
         Some((line, *end))
     });
-    lines.find(|(line, _)| is_version(line)).map(|(_, end)| &said[end..])
+    lines.find(|(line, _)| version(line).is_some()).map(|(_, end)| &said[end..])
 }

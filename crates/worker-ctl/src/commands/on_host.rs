@@ -25,14 +25,11 @@ use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::names::{checked_name, new_name};
 use crate::ssh::{self, exit_of};
 
-/// The commands that a host carries out: those that depend on no work of ours, those that begin work on its default branch,
-/// and others.
+/// The commands about a host's work: those that depend on no work of ours, those that begin work on its default branch, and
+/// others.
 const LOOKING: &str = "status clashes cost login answer attach peek wait doctor events queue";
 const BEGINNING: &str = "add up resume start rebase reset";
-const OTHERS: &str = "down check message reject comment patrol nuke";
-
-/// Those about a host's work that this machine carries out.
-const HERE: &str = "review accept";
+const OTHERS: &str = "down check message reject comment patrol nuke review accept";
 
 fn is_one(command: &str, of: &[&str]) -> bool {
     of.iter().flat_map(|all| all.split(' ')).any(|one| one == command)
@@ -122,7 +119,7 @@ impl Line {
         }
         let Some(host) = reading.host else { return Ok(None) };
         let host = ctx.root.host(&host)?;
-        if !is_one(name, &[LOOKING, BEGINNING, OTHERS, HERE]) {
+        if !is_one(name, &[LOOKING, BEGINNING, OTHERS]) {
             return Err(Failure::usage(format!("`{name}` is not for a host"))
                 .hint("log in there and run it; of the workers here, it takes the names alone"));
         }
@@ -259,6 +256,8 @@ impl Line {
     fn tell(&self, ctx: &Context<'_>, output: &Output) -> Result<Exit> {
         let lines = String::from_utf8_lossy(&output.stderr).into_owned();
         let (exit, host) = (exit_of(output.status), &self.host.name);
+        let other = ssh::other_version(host, &output.stdout).filter(|_| exit != Exit::Done);
+        other.into_iter().for_each(|why| ctx.ui.warn(why));
         let is_ours = [0, 1, 2, 3, 4, 75, 124].contains(&output.status.code());
         let answer = ssh::behind_version(&output.stdout);
         let has_told = answer.is_some_and(|answer| self.print(ctx, answer));
@@ -270,7 +269,7 @@ impl Line {
         for line in lines.lines() {
             let line = self.renamed(line);
             ctx.ui.relay(&match (line.strip_prefix("worker-ctl: "), line.strip_prefix("  ")) {
-                (Some(said), _) => format!("{}: {said}", ctx.ui.tool()),
+                (Some(said), _) => format!("{}: {}", ctx.ui.tool(), self.host.marked(said, self.file.as_deref())),
                 // No command to run comes from a host: what it proposes are its words.
                 (None, Some(more)) if more.starts_with("hint: ") => format!("  {host}: {more}"),
                 (None, Some(_)) => line.clone(),

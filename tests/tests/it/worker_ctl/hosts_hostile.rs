@@ -55,6 +55,11 @@ fn nothing_comes_of_what_a_host_makes_up() {
     let shown = floor.ctl(&["message", "big:eve", "x"]).exit(1);
     shown.err_has("\n  big: hint: y\n");
     assert!(!shown.stdout.contains(['\u{1b}', '\u{7}']) && !shown.stderr.contains('\u{1b}'), "{shown}");
+    // An error of its own is marked as that, and so is another version.
+    let older = "[ \"$1\" = --version ] && echo worker-ctl 0.0.1 && exit; echo worker-ctl: error: what >&2; exit 2";
+    big.program("worker-ctl", older);
+    let refused = floor.ctl(&["message", "big:eve", "x"]).exit(2).any_out();
+    refused.err_has("error: big: what\n").err_has("big has worker-ctl 0.0.1, and here it is ");
     // Another program of that name has done nothing, whatever it ends with.
     big.program("worker-ctl", "echo hello world");
     for args in [
