@@ -252,6 +252,8 @@ pub fn push_base(ctx: &Context<'_>, host: &Host) -> Result<()> {
         let there = there.text().split_whitespace().next().unwrap_or_default().to_owned();
         if known.as_ref() == Some(&there) || is_id(&there) && repo.was_base(&source, &there)? {
             pushed = push(ctx, host, &[&format!("--force-with-lease={branch}:{there}"), &forward])?;
+        } else if is_id(&there) {
+            return Err(not_from_here(host, &branch, &there, known.as_deref()));
         }
     }
     if !pushed.status.success() {
@@ -285,6 +287,20 @@ fn git_to(ctx: &Context<'_>, host: &Host, command: &[&str], words: &[&str]) -> R
         },
         _ => Ok(ended),
     }
+}
+
+/// The failure where somebody has made a commit on the host's default branch; `ours` is what was pushed there last.
+fn not_from_here(host: &Host, branch: &str, there: &str, ours: Option<&str>) -> Failure {
+    let (name, source) = (&host.name, shell_word(Path::new(&host.table.source)));
+    let why = format!("the default branch cannot be pushed to {name}: there it has {there}, which is not from here");
+    failure::there(4, why).hint(match ours {
+        Some(ours) => format!(
+            "keep that commit aside, on {name}: `git -C {source} branch kept-{} {there} && git -C {source} update-ref {branch} \
+             {ours} {there}`",
+            &there[..8]
+        ),
+        None => format!("look at {source} there, and keep that commit on another branch"),
+    })
 }
 
 fn refused(host: &Host, pushed: &Output) -> Failure {

@@ -279,6 +279,13 @@ fn up_takes_the_branch_to_the_hosts_also_back() {
     let refused = floor.ctl(&["add", "ada", "--host", "small", "--json"]).exit(4).json();
     assert!(text(&refused, "/error/message").contains("cannot be pushed to small"), "{refused}");
     assert_eq!(machines[1].tip(), theirs.trim_end());
+    // It says what is in the way, and how that is kept.
+    assert!(text(&refused, "/error/message").contains(theirs.trim_end()), "{refused}");
+    let keep = text(&refused, "/error/hints/0").split('`').nth(1).unwrap();
+    bare.sh(keep).exit(0);
+    floor.ctl(&["add", "ada", "--host", "small"]).exit(0).any_out().any_err();
+    assert_eq!(machines[1].tip(), tip(&floor));
+    assert_eq!(bare.git(&["rev-parse", &format!("kept-{}", &theirs[..8])]), theirs);
 }
 
 #[test]
