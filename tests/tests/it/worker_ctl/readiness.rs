@@ -32,6 +32,8 @@ fn a_program_that_is_not_ready_is_up_and_gets_nothing() {
     assert_eq!(text(&floor.status("adam"), "/task"), "idle");
     let peeked = floor.ctl(&["peek", "adam"]).exit(0).stdout;
     assert_eq!(peeked.trim(), "What is your favourite colour?");
+    floor.ctl(&["down", "adam"]).succeeds();
+    assert_eq!(text(&floor.status("adam"), "/status"), "offline");
     // Once it takes input, `up` says so.
     let later =
         "echo 'What is your favourite colour?'; while ! test -e ../../go; do sleep 0.1; done; echo '>'; exec sleep 9";

@@ -71,6 +71,8 @@ pub(super) fn exited(step: &mut MachineStep<'_>, pane: &str, (end, job): (Sessio
 pub(super) fn session_gone(step: &mut MachineStep<'_>) {
     let program = &mut step.next.program;
     program.session = Session::Down;
+    // That was said of a program that runs.
+    program.fault.take_if(|fault| *fault == Fault::NotReady);
     program.job_waits_for = None;
     program.pane_id = None;
     program.pane_pid = None;
