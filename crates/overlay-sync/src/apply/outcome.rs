@@ -142,7 +142,10 @@ impl SyncOutcome {
         if !failures.is_empty() || !unsettled.is_empty() {
             self.unread.push(workspace.id);
         }
-        self.failures.extend(failures);
+        // A machine that does not answer is away, which is no failure of this one.
+        if workspace.far.is_none() {
+            self.failures.extend(failures);
+        }
         let open: Vec<String> = todo.open.iter().cloned().chain(failed).chain(held).chain(unsettled).collect();
         if !open.is_empty() {
             self.troubled.push(workspace.id);

@@ -176,6 +176,20 @@ fn a_machine_that_is_away_or_lies_stops_nobody() {
     big.come_back();
     s.app.overlay(&["sync"]).exit(0).any_out().any_err();
     assert_eq!(x.read(SETTINGS), "{\"a\": 2}\n");
+    // So it is where the line is cut within a pass.
+    let real = big.home.path.join(".local/bin/overlay-sync");
+    big.program(
+        "overlay-sync",
+        &format!(
+            "said=$(cat); case $said in *replace*) exit 255;; esac; printf '%s' \"$said\" | '{}' \"$@\"",
+            real.display()
+        ),
+    );
+    s.a.write(SETTINGS, "{\"a\": 3}\n");
+    s.app.overlay(&["sync"]).exit(1).any_out().err_has("no answer from");
+    std::fs::remove_file(big.home.path.join("bin/overlay-sync")).unwrap();
+    s.app.overlay(&["sync"]).exit(0).any_out().any_err();
+    assert_eq!(x.read(SETTINGS), "{\"a\": 3}\n");
     // It says anything.
     let before = s.text(SETTINGS);
     let hello = r#"{"serve":1,"done":true}"#;
