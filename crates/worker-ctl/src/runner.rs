@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::text::{nearest, printable};
 
 use crate::slurm::SlurmTable;
 
@@ -11,6 +12,20 @@ pub const SANDBOX: &str = "sandbox";
 
 /// Marks the place of the agent's own words.
 const AGENT: &str = "{agent...}";
+
+/// What else stands for something.
+const FILLED: [&str; 8] = ["worktree", "root", "worker", "home", "tmp", "branch", "git_dir", "git_common_dir"];
+
+/// Whether a word cannot be passed, or has a placeholder that stands for nothing. Other programs use braces too, so within a
+/// word only what is nearly one of ours counts.
+fn is_odd(word: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let mut names = word.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name);
+    let is_nearly_ours = |name: &str| word.len() == name.len() + 2 || nearest(name, &FILLED).is_some();
+    word.contains('\0')
+        || word != AGENT && word.contains(AGENT)
+        || names.any(|name| is_name(name) && !FILLED.contains(&name) && is_nearly_ours(name))
+}
 
 /// A runner, as `[runners.NAME]` says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -24,13 +39,21 @@ pub struct RunnerTable {
 }
 
 impl RunnerTable {
-    /// Exit 2 unless it names a command, the agent's place once at most, and variables.
+    /// Exit 2 unless it names a command, the agent's place once at most, placeholders that we fill, and variables.
     pub fn check(&self, name: &str) -> Result<()> {
         let refuse = |why: &str, hint: &str| Err(Failure::malformed(format!("[runners.{name}] {why}")).hint(hint));
         let is_name = |name: &String| {
             name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
+        let of_job = self.slurm.as_ref().map(|slurm| slurm.command("job"));
+        if let Some(word) = of_job.as_ref().unwrap_or(&self.command).iter().find(|word| is_odd(word)) {
+            let known = FILLED.map(|name| format!("{{{name}}}")).join(" ");
+            return refuse(
+                &format!("has the word `{}`, which cannot be filled or passed", printable(word)),
+                &format!("placeholders are {known}, and `{AGENT}` as a word of its own"),
+            );
+        }
         match () {
             () if [NONE, SANDBOX].contains(&name) => refuse("is built in", "choose another name"),
             () if self.slurm.is_some() && !self.command.is_empty() => {

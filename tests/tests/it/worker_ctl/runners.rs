@@ -118,6 +118,10 @@ fn a_runner_that_is_missing_hangs_or_has_no_name_is_said_before_anything_runs() 
         ("[runners.holder]", "[runners.none]"),
         ("command = [\"hold\"", "command = []\nx = [\"hold\""),
         ("\"--\", \"{agent...}\"", "\"{agent...}\", \"{agent...}\""),
+        ("\"--\", \"{agent...}\"", "\"--{agent...}\""),
+        ("\"--\", \"{agent...}\"", "\"{nosuch}\", \"{agent...}\""),
+        ("\"--\", \"{agent...}\"", "\"-v{worktre}/x\", \"{agent...}\""),
+        ("\"--\", \"{agent...}\"", "\"a\\u0000b\", \"{agent...}\""),
         ("[workers.adam]\nrunner = \"holder\"", "[workers.adam]\nrunner = \"holdr\""),
     ] {
         let before = floor.root.read("config.toml");
