@@ -40,7 +40,7 @@ pub struct Options {
 
 /// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
 /// it does not know on to worker-ctl.
-const FRONT_WORDS: [(&str, &str); 26] = [
+const FRONT_WORDS: [(&str, &str); 27] = [
     // At the front door a root is made with the first agent.
     ("no root of worker-ctl is recorded in the repository", "there is no agent yet in the repository"),
     (
@@ -48,6 +48,7 @@ const FRONT_WORDS: [(&str, &str); 26] = [
         "make one with `shopfloor new NAME` or `shopfloor adopt PATH`, or name a root with",
     ),
     // The front door has no such options.
+    ("choose another directory with `--root DIR`", "choose another directory with `WORKER_CTL_ROOT=DIR`"),
     ("worker-ctl doctor --rebuild", "worker-ctl doctor --rebuild"),
     ("worker-ctl doctor --host", "worker-ctl doctor --host"),
     ("worker-ctl status --host", "worker-ctl status --host"),

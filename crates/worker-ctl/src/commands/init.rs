@@ -270,8 +270,9 @@ fn record_root(env: &Env, new: &NewRoot) -> Result<()> {
 }
 
 /// The directory of a new root when none is named: `~/workers`, or the first free one below if that is taken, by the name of
-/// the main checkout. A root of this very source is not passed over, because its workers would be out of sight. Nothing is
-/// made in what may be somebody's checkout: the caller refuses that.
+/// the main checkout. A root of this very source is not passed over, because its workers would be out of sight, unless all of
+/// them are gone with an earlier repository at its path. Nothing is made in what may be somebody's checkout: the caller
+/// refuses that.
 fn default_target(env: &Env, git: &Git, checkout: &Path, source: &Path) -> Result<PathBuf> {
     let default = expand_home(env, DEFAULT);
     let stem = checkout.file_stem().filter(|_| checkout.extension().is_some_and(|end| end == "git"));
@@ -280,7 +281,7 @@ fn default_target(env: &Env, git: &Git, checkout: &Path, source: &Path) -> Resul
     loop {
         let proof = prove(env, &dir)?;
         let is_free = match &proof {
-            Ok(other) => other == source,
+            Ok(other) => other == source && (has_clone(&dir) || has_worktrees(&dir)),
             Err(_) => refuse_taken(git, &dir, source).is_ok(),
         };
         if is_free || count == 0 && proof.is_err() && !is_outside_repositories(env, &dir) {
@@ -290,6 +291,11 @@ fn default_target(env: &Env, git: &Git, checkout: &Path, source: &Path) -> Resul
         let end = if count > 1 { format!("-{count}") } else { String::new() };
         dir = default.join([name, OsStr::new(&end)].into_iter().collect::<OsString>());
     }
+}
+
+/// Whether a worktree of a worker is there, or nobody can tell.
+fn has_worktrees(root: &Path) -> bool {
+    store::load_any(root).map_or(true, |state| state.workers.values().any(|worker| worker.tree().is_dir()))
 }
 
 /// Whether it is certain that a directory is no repository and lies in none.

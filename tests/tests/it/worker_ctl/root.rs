@@ -157,6 +157,22 @@ fn a_root_has_the_name_of_its_repository_and_a_number_where_that_is_taken() {
 }
 
 #[test]
+fn a_repository_that_was_made_anew_gets_a_root_of_its_own() {
+    let w = World::new();
+    for (name, root) in [("x", "workers"), ("y", "workers/rc")] {
+        let app = w.repo("t/rc");
+        let linked = format!("../{name}");
+        app.git(&["worktree", "add", "-q", "-b", name, &linked]);
+        app.run("worker-ctl", &["add", "--worktree", &linked]).exit(0).any_out().any_err();
+        assert!(w.home(root).join("owner.json").exists(), "{root}");
+        // A root whose record is lost still has its workers.
+        app.sh("mv .git/shopfloor/worker-ctl/root record").exit(0);
+        app.run("worker-ctl", &["init"]).exit(1).err_has("is a root already");
+        app.sh("rm -rf ../../t").exit(0);
+    }
+}
+
+#[test]
 fn no_root_is_made_in_a_repository_that_is_where_roots_are() {
     let w = World::new();
     let (own, other) = (w.repo("workers"), w.repo("other"));
