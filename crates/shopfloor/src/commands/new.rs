@@ -83,6 +83,9 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             words.push("--if-exists=return".to_owned());
         }
         words.push(args.name.clone());
+        if let Some(id) = &args.taken {
+            words = ["path", id].map(str::to_owned).to_vec();
+        }
         return begin(ui, env, common, args, (text, words));
     }
     words.push(args.name.clone());

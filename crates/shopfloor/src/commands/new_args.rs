@@ -75,6 +75,9 @@ pub struct Args {
     pub request: Option<String>,
     #[arg(skip)]
     pub is_untrusted: bool,
+    /// The id of the worktree that a person made, and that is on the branch already.
+    #[arg(skip)]
+    pub taken: Option<String>,
     /// Fill the submodules as well
     #[arg(long)]
     pub submodules: bool,

@@ -18,6 +18,7 @@ use crate::commands::{is_main_name, show_would};
 use crate::facts::repository::Repository;
 use crate::facts::run_tool::agent_if_none_is_named;
 use crate::plan::names::named;
+use crate::plan::rows::Row;
 
 /// Reads it from the forge, and fetches the branch of a request. Returns the arguments for what is to be made of it, and
 /// its task; none in a dry run, which says it.
@@ -76,19 +77,15 @@ fn request(
     let ask = |args: &[&str]| Ok(own.cmd(&repo.common_dir).args(args.iter().copied()).capture()?.text());
     let is_mains = is_main_name(repository, &branch)?;
     let name = slug(&branch).filter(|_| !is_mains).unwrap_or_else(|| format!("pr-{number}"));
-    let rows = here(env)?;
-    let there = named(&rows, &name);
     let (target, request) = (Some(found.base.clone()), Some(forge.place.to_string()));
     let is_untrusted = found.is_cross;
     let made = Args { name, branch: Some(branch.clone()), target, request, is_untrusted, ..args.clone() };
-    if let Some(other) = there.first() {
-        let is_its = other.branch.as_ref() == Some(&branch) && is_followed(repository, &branch, number)?;
-        return match is_its {
-            true => Ok(Some((made, task))),
-            false => Err(FORGE
-                .failure(format!("{} is at work, and not on request {number}", printable(&made.name)))
-                .hint("rename its branch, or remove it, then run the same command again")),
-        };
+    if let Some(taken) = taken(repository, (forge, &found), &here(env)?, &made, common.dry_run)? {
+        if let Some(id) = taken.taken.as_ref().filter(|_| common.dry_run) {
+            show_would(ui, &json!({ "name": taken.name, "branch": branch }), &[format!("take the worktree of {id}")]);
+            return Ok(None);
+        }
+        return Ok(Some((taken, task)));
     }
     ui.note(format!("request {number} is in {}, where {} leads", forge.place, printable(&forge.remote)));
     if common.dry_run {
@@ -121,6 +118,40 @@ fn request(
         ui.note(format!("request {number} comes from {}, where you cannot push", printable(&found.owner)));
     }
     Ok(Some((made, task)))
+}
+
+/// The arguments for a worktree that is on the branch of a request already: it was made for it, has it, or is at its last
+/// commit. None if there is none. Exit 1 if another one is in the way.
+fn taken(
+    repository: &Repository,
+    (forge, found): (&Forge, &Request),
+    rows: &[Row],
+    made: &Args,
+    is_dry: bool,
+) -> Result<Option<Args>> {
+    let (Repository { git, repo, .. }, branch) = (repository, made.branch.as_deref().unwrap_or_default());
+    let has_branch = |row: &Row| row.branch.as_deref() == Some(branch);
+    let on_it = rows.iter().find(|row| ["subtree", "root"].contains(&row.kind.as_str()) && has_branch(row));
+    let Some(other) = on_it.or_else(|| named(rows, &made.name).first().copied()) else { return Ok(None) };
+    let tip = || -> Result<String> {
+        let cmd = git.common(&repo.common_dir)?.cmd(&repo.common_dir);
+        Ok(cmd.args(["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")]).capture()?.text())
+    };
+    let has_it = other.request.as_ref().is_some_and(|request| request["number"] == found.number);
+    let is_known = has_it || is_followed(repository, branch, found.number)?;
+    // Anybody can give a fork's branch a name and a commit of ours.
+    let is_its = is_known || !found.is_cross && !found.oid.is_empty() && tip()? == found.oid;
+    if on_it.is_none() || !is_its {
+        return Err(FORGE
+            .failure(format!("{} is at work, and not on request {}", printable(&other.name), found.number))
+            .hint("rename its branch, or remove it, then run the same command again"));
+    }
+    if !is_known && !is_dry {
+        follow(repository, forge, found, (branch, true))?;
+    }
+    // One that a person made is there under no name that `new` gives.
+    let taken = (other.kind == "root").then(|| other.id.clone());
+    Ok(Some(Args { name: other.name.clone(), taken, ..made.clone() }))
 }
 
 /// A request as the forge tells it. Exit 1 if it is over.

@@ -104,6 +104,16 @@ fn a_request_becomes_a_worktree_and_is_pushed_again_in_three_commands() {
     app.shopfloor(&["new", "pr:12", "--branch", "x"]).exit(2).err_has("is known already");
     forge.set(12, "baseRefName", "release".into());
     app.shopfloor(&["new", "pr:12"]).exit(1).err_has("git fetch origin release:release");
+    // A worktree that is on the branch already is taken.
+    branch(&w, "o", "fix21");
+    forge.add(&w, 21, "o", "fix21");
+    app.git(&["fetch", "-q", "origin"]);
+    app.git(&["worktree", "add", "-q", "-b", "fix21", "../hand", "origin/fix21"]);
+    app.shopfloor(&["new", "pr:21", "-n"]).exit(0).any_err().out_has("would take the worktree of fix21");
+    for _ in 0..2 {
+        assert!(app.shopfloor(&["new", "pr:21"]).exit(0).any_err().stdout.ends_with("/hand\n"));
+    }
+    assert_eq!(text(&floor.status("hand"), "/target"), "main");
     // Another git writes the configuration at that time.
     branch(&w, "o", "busy");
     forge.add(&w, 20, "o", "busy");
@@ -259,6 +269,9 @@ fn what_was_merged_there_goes_here_and_nothing_else() {
         app.shopfloor(&["request", name, "--yes"]).exit(0).any_out().any_err();
     }
     app.shopfloor(&["rm", "--merged"]).exit(0).any_out().any_err();
+    // Whose request it is, is on it.
+    let made = app.shopfloor(&["new", "pr:101"]).exit(0).any_err().stdout.clone();
+    assert_eq!(made.trim_end(), trees[1].path.to_str().unwrap());
     let (bare, tip) = (Forge::bare(&w), head(&trees[0]));
     let branch = app.git(&["branch", "--list", "--format=%(refname:short)", "*one"]);
     let branch = branch.trim_end();
