@@ -5,7 +5,9 @@ use std::panic;
 use std::thread;
 
 use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
-use crossterm::style::{Attribute, Color as TermColor, Print, SetAttribute, SetBackgroundColor, SetForegroundColor};
+use crossterm::style::{
+    Attribute, Color as TermColor, Print, SetAttribute, SetBackgroundColor, SetForegroundColor, force_color_output,
+};
 use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, queue};
 use ratatui_core::buffer::{Buffer, Cell};
@@ -106,6 +108,8 @@ fn put(out: &mut impl Write, cell: &Cell, has_colors: bool) -> io::Result<()> {
         queue!(out, SetAttribute(*attribute))?;
     }
     if has_colors {
+        // That is decided by now, and `NO_COLOR` would have each colour written as an end of all attributes.
+        force_color_output(true);
         queue!(out, SetForegroundColor(color(cell.fg)), SetBackgroundColor(color(cell.bg)))?;
     }
     queue!(out, Print(cell.symbol()))
