@@ -81,7 +81,7 @@ fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
     assert!(asked.stderr.contains(": a person must decide"), "{asked}");
     floor.ctl(&["review", "big:a"]).exit(1).err_has("error: big:a is working");
     // What is not there any more is made from here.
-    let (root, away) = (machines[0].root().path, machines[0].home.path.join("away"));
+    let (root, away) = (machines[0].root().path.join("config.toml"), machines[0].home.path.join("away"));
     std::fs::rename(&root, &away).unwrap();
     floor.ctl(&["queue", "--host", "big"]).exit(2).any_out().err_has("`worker-ctl host add big --ssh big`");
     std::fs::rename(&away, &root).unwrap();
