@@ -91,6 +91,13 @@ impl Place {
         (!host.is_empty() && is_path).then_some(Place { host, path })
     }
 
+    /// The address of another repository at its host, written like this one, which leads to it.
+    pub fn beside(&self, url: &str, path: &str) -> Option<String> {
+        let end = if url.ends_with(".git") { ".git" } else { "" };
+        let start = url.strip_suffix(end)?.strip_suffix(&self.path)?;
+        Some(format!("{start}{path}{end}"))
+    }
+
     /// Its owner.
     pub fn owner(&self) -> &str {
         self.path.rsplit_once('/').map_or("", |(owner, _)| owner)
@@ -141,7 +148,7 @@ pub struct Forge {
     kind: Kind,
     program: PathBuf,
     env: Env,
-    /// The remote that leads there.
+    /// The remote that leads there, or its address if there is none.
     pub remote: String,
     /// Its address at that time.
     pub url: String,
@@ -157,18 +164,24 @@ const VIEWED: &str = "number,headRefName,headRefOid,isCrossRepository,baseRefNam
 
 impl Forge {
     /// The forge that a repository's remotes lead to. Several remotes may: then it is the one that `gh repo set-default`
-    /// has chosen, else the one called `upstream`, `github` or `origin`. Exit 1 if none does, if two forges are meant, or
-    /// if the forge's program is missing.
+    /// has chosen, which may be one beside them, else the one called `upstream`, `github` or `origin`. Exit 1 if none does,
+    /// if two forges are meant, or if the forge's program is missing.
     pub fn find(env: &Env, git: &Git, dir: &Path, named: Option<&Named>) -> Result<Forge> {
         let ask = |args: &[&str]| Ok(git.cmd(dir).args(args.iter().copied()).capture()?.text());
         let mut found = Vec::new();
         for remote in ask(&["remote"])?.lines() {
             let url = ask(&["remote", "get-url", "--", remote])?;
             let Some(place) = Place::of(&url) else { continue };
-            let is_chosen = ask(&["config", "--get", &format!("remote.{remote}.gh-resolved")])? == "base";
+            let resolved = ask(&["config", "--get", &format!("remote.{remote}.gh-resolved")])?;
+            let is_chosen = resolved == "base";
             let order = ["upstream", "github", "origin"].iter().position(|name| *name == remote).unwrap_or(3);
             // A server of one's own is no forge, where there is one.
             let is_unknown = !["github", "gitlab"].iter().any(|name| place.host.contains(name));
+            // gh keeps the path of a repository to which no remote leads with the first remote of its host.
+            let beside = place.beside(&url, &resolved).filter(|_| !is_chosen);
+            if let Some((url, place)) = beside.and_then(|url| Some((url.clone(), Place::of(&url)?))) {
+                found.push(((false, is_unknown, order), shown_url(&url), url, place));
+            }
             found.push(((!is_chosen, is_unknown, order), remote.to_owned(), url, place));
         }
         found.sort_by_key(|(order, ..)| *order);

@@ -289,9 +289,8 @@ fn follow(repository: &Repository, forge: &Forge, found: &Request, (branch, is_t
         return upstream(&forge.remote, &format!("refs/heads/{}", found.head));
     }
     let url = git.cmd(main).args(["remote", "get-url", "--push", "--", &forge.remote]).capture()?.text();
-    let end = if url.ends_with(".git") { ".git" } else { "" };
-    let start = url.strip_suffix(end).and_then(|url| url.strip_suffix(&forge.place.path));
-    let fork = found.can_push_to.as_ref().and_then(|path| Some(format!("{}{path}{end}", start?)));
+    let url = if url.is_empty() { &forge.url } else { &url };
+    let fork = found.can_push_to.as_ref().and_then(|path| forge.place.beside(url, path));
     match fork {
         Some(url) => {
             upstream(&url, &format!("refs/heads/{}", found.head))?;

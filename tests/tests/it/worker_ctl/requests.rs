@@ -240,6 +240,12 @@ fn what_cannot_be_a_request_is_refused_before_anything_is_asked() {
     floor.app.git(&["remote", "set-url", "--push", "origin", "git@github.com:fork/r.git"]);
     floor.ctl(&["request", "adam"]).exit(3).err_has("origin fetches from git@github.com:o/r.git");
     floor.app.git(&["config", "--unset-all", "remote.origin.pushurl"]);
+    // What `gh repo set-default` has chosen may be a repository to which no remote leads.
+    floor.app.git(&["remote", "set-url", "origin", "git@github.com:fork/r.git"]);
+    floor.app.git(&["config", "remote.origin.gh-resolved", "o/r"]);
+    let shown = floor.ctl(&["request", "adam"]).exit(3);
+    shown.err_has("which is git@github.com:fork/r.git").err_has("make a request to o/r on github.com");
+    floor.app.git(&["config", "--unset", "remote.origin.gh-resolved"]);
     floor.app.git(&["remote", "set-url", "origin", "/nowhere"]);
     floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has("no remote of this repository leads to a forge");
     floor.app.git(&["remote", "set-url", "origin", "git@github.com:o/gone.git"]);
