@@ -14,7 +14,7 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use rustix::fs::Mode;
 use rustix::process::umask;
 
-use crate::config::{Setting, SettingFlag, SettingType, Users};
+use crate::config::{Setting, SettingFlag, SettingType, Users, expand_home};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::proc;
@@ -260,7 +260,11 @@ fn completed_command<C: CommandLine>() -> clap::Command {
 
 /// The values that a tool lists here, but for those on the line; none where it cannot, because a shell shows no errors.
 fn candidates(list: fn(&Env) -> Result<Vec<String>>, line: &[OsString]) -> Vec<CompletionCandidate> {
-    let values = list(&Env { args: line.to_vec(), ..Env::from_process().0 }).unwrap_or_default();
+    let env = Env { args: line.to_vec(), ..Env::from_process().0 };
+    // The words are as they were typed.
+    let mut dirs = line.windows(2).filter(|pair| pair[0] == "-C").map(|pair| pair[1].to_string_lossy());
+    let there = dirs.try_fold(env, |env, dir| env.at(&expand_home(&env, &dir)));
+    let values = there.and_then(|env| list(&env)).unwrap_or_default();
     // A shell puts them on a person's line as they are, and agents choose some of them.
     let is_plain = |value: &str| value.chars().all(|c| c.is_alphanumeric() || "._-/@+:=,".contains(c));
     let is_new = |value: &String| is_plain(value) && !line.iter().rev().skip(1).any(|word| word == value.as_str());

@@ -1,7 +1,7 @@
 //! The command line. Doc comments are the help text.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use shopfloor_core::args::{self, CommandLine, Common, CompletedArgument, EXIT_CODES, FlagUse, SettingFlags};
@@ -252,9 +252,15 @@ pub struct InsideSandbox {
     pub command: Vec<OsString>,
 }
 
+/// The root that a line means.
+fn root_of(env: &Env) -> Result<WorkerRoot> {
+    let named = env.args.windows(2).find(|pair| pair[0] == "--root").map(|pair| Path::new(&pair[1]));
+    WorkerRoot::find(env, named, &[])
+}
+
 /// The names of the workers.
 fn names(env: &Env) -> Result<Vec<String>> {
-    let root = WorkerRoot::find(env, None, &[])?;
+    let root = root_of(env)?;
     let mut names: Vec<String> = store::load(&root.path)?.workers.into_keys().collect();
     names.extend(host_status::last_ids(&root));
     Ok(names)
@@ -262,7 +268,7 @@ fn names(env: &Env) -> Result<Vec<String>> {
 
 /// The names of the hosts.
 fn hosts(env: &Env) -> Result<Vec<String>> {
-    Ok(WorkerRoot::find(env, None, &[])?.config.hosts.into_keys().collect())
+    Ok(root_of(env)?.config.hosts.into_keys().collect())
 }
 
 impl CommandLine for Cli {

@@ -107,6 +107,13 @@ fn names_come_without_options_and_values_are_offered() {
     assert_eq!(here, there);
     assert!(offered(&app, &["shopfloor", "go", "-"]).iter().any(|word| word == "--json"));
     assert!(offered(&app, &["worker-ctl", "wait", "adam", "--for", ""]).iter().any(|word| word == "needs_review"));
+    // Where the line says so, those of another repository and of another root.
+    let (sep, root) = (w.repo("sep"), w.home("sep-root"));
+    sep.spawn(&["subtree", "lone"]).exit(0).any_out().any_err();
+    sep.run("worker-ctl", &["init", "--target", root.to_str().unwrap()]).succeeds();
+    sep.run("worker-ctl", &["add", "eve"]).succeeds();
+    assert_eq!(offered(&app, &["shopfloor", "-C", "../sep", "go", ""]), ["eve", "lone"]);
+    assert_eq!(offered(&app, &["worker-ctl", "--root", root.to_str().unwrap(), "attach", ""]), ["eve"]);
     // Those of the person's own file, too.
     write(&w.home(".config/shopfloor/config.toml"), "[worker-ctl.agents.mine]\ncommand = [\"true\"]\n");
     for words in [["worker-ctl", "add"], ["shopfloor", "new"], ["shopfloor", "adopt"], ["worktree-spawn", "subtree"]] {
