@@ -50,7 +50,8 @@ pub fn for_files(text: &str, merged: &MergedLayers, values: &Placeholders) -> St
     let words = text.split_inclusive(is_end).map(|part| {
         let word = part.trim_end_matches(is_end);
         let is_value = word.rfind('{') == Some(0) && word.ends_with('}') && has_placeholder(word);
-        if is_value { part[word.len()..].to_owned() } else { expand(part, &values) }
+        // As it stands, so that what comes after an option is not taken for its value.
+        if is_value { part.to_owned() } else { expand(part, &values) }
     });
     words.collect()
 }
@@ -160,7 +161,10 @@ mod tests {
         let text = "x -p {branch} --n={branch|slug};y {branch}/x env-{branch}.sh {worktree}/z {port} {other}";
         let merged = MergedLayers { templates: BTreeSet::from([text.to_owned()]), ..MergedLayers::default() };
         let values = Placeholders { worktree: "/w".into(), branch: "docs".into(), ..Placeholders::default() };
-        assert_eq!(for_files(text, &merged, &values), "x -p  --n=;y docs/x env-docs.sh ./z  {other}");
+        assert_eq!(
+            for_files(text, &merged, &values),
+            "x -p {branch} --n={branch|slug};y docs/x env-docs.sh ./z {port} {other}"
+        );
     }
 
     #[test]

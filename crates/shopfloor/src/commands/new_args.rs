@@ -17,7 +17,7 @@ pub struct Args {
     #[arg(value_name = "TASK", allow_hyphen_values = true, conflicts_with_all = ["task", "task_file"])]
     pub text: Option<String>,
     /// The task of the agent; `-` reads it from stdin
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "task_file")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = no_option, conflicts_with = "task_file")]
     pub task: Option<String>,
     /// A file with the task, or `-` for stdin
     #[arg(long, value_name = "FILE")]
@@ -87,4 +87,12 @@ pub struct Args {
     /// Run this command in the worktree; its output and exit code are the answer
     #[arg(last = true)]
     pub cmd: Vec<String>,
+}
+
+/// A task may begin with a dash; but one word that does is the next option, of which the text was forgotten.
+fn no_option(text: &str) -> Result<String, &'static str> {
+    match text.starts_with("--") && !text.contains(char::is_whitespace) {
+        true => Err("a task is expected before the next option"),
+        false => Ok(text.to_owned()),
+    }
 }

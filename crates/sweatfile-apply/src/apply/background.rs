@@ -17,11 +17,9 @@ use shopfloor_core::proc::{self, processes};
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::applied::Record;
-use crate::apply::made;
-use crate::layer::MergedLayers;
 use crate::layout;
 use crate::plan::PlannedStep;
-use crate::setup_step::{REPO_ROOT, STEP, SetupStep, WORKTREE};
+use crate::setup_step::{REPO_ROOT, STEP, WORKTREE};
 use crate::worktree::OpenWorktree;
 
 /// Tells its process what to run: a [`Task`] as JSON.
@@ -42,8 +40,6 @@ pub struct Task {
     key: String,
     name: String,
     command: String,
-    /// The same as it is looked at for files.
-    for_files: String,
     /// The variables of the sweatfiles, which our own process does not obey.
     env: BTreeMap<String, String>,
     timeout: Option<Duration>,
@@ -54,8 +50,7 @@ pub fn start(worktree: &OpenWorktree, step: &PlannedStep, vars: &BTreeMap<String
     let key = step.key().cloned().unwrap_or_default();
     let program = proc::own_program(env, layout::TOOL).ok_or_else(|| Failure::failed("cannot find sweatfile-apply"))?;
     let (name, timeout) = (step.step.name().to_owned(), step.step.timeout);
-    let (command, for_files) = (step.command.clone(), step.for_files.clone());
-    let task = Task { key, name, command, for_files, env: vars.clone(), timeout };
+    let task = Task { key, name, command: step.command.clone(), env: vars.clone(), timeout };
     let json = serde_json::to_string(&task).map_err(|e| Failure::failed("cannot start a step").because(e))?;
     let words = [shell_word(&program), "run-step".into(), "--".into(), shell_word(Path::new(&task.name))];
     let line = format!("nohup {} > /dev/null 2>&1 < /dev/null &", words.join(" "));
@@ -119,12 +114,8 @@ fn run_logged(worktree: &OpenWorktree, task: &Task, log: (File, File)) -> Result
             "sweatfile-apply: ended, because it took longer than its timeout, or wrote more than 256 MiB"
         );
     }
-    // Before it counts as ended, because the next set-up may begin then.
-    let layers = MergedLayers { setup: vec![SetupStep::plain(&task.for_files)], ..MergedLayers::default() };
-    let made = made::record(worktree, &layers, true);
     // As of timeout(1).
-    Record::end_step(worktree, &task.key, ended.map_or(124, |(status, _)| status.code()))?;
-    made
+    Record::end_step(worktree, &task.key, ended.map_or(124, |(status, _)| status.code()))
 }
 
 /// Whether a step of the set-up of the worktree at this path runs, also if that is gone, and with it the step's lock.

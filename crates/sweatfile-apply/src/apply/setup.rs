@@ -64,11 +64,11 @@ pub fn setup(
     let has_list = plan.steps.iter().any(|step| step.state.is_none() && is_due(step));
     let run = |report: &mut Report| {
         let ran = run_steps(ui, worktree, plan, (&record, &is_done), report);
-        // Also what commands made that failed or were interrupted. A step in the background does this by itself.
+        // Also what commands made that failed or were interrupted.
         let ended = plan.steps.iter().filter(|step| step.due.is_some() && !step.step.background);
         let setup = ended.map(|step| SetupStep { run: step.for_files.clone(), ..step.step.clone() }).collect();
         let merged = MergedLayers { setup, ..merged.clone() };
-        let made = proc::tidy_up(|| made::record(worktree, &merged, false));
+        let made = proc::tidy_up(|| made::record(worktree, &merged, &record));
         ran.and(made)
     };
     if !has_list {

@@ -79,11 +79,11 @@ pub fn record(
         return Ok(None);
     }
     let digest = plan.layers.get(&LayerName::Repo).copied();
-    let steps = merged.teardown.iter().enumerate().map(|(index, line)| Step {
-        command: template::command(line, merged, &facts.placeholders),
-        for_files: Some(template::for_files(line, merged, &facts.placeholders)).filter(|text| text != line),
-        sweatfile: digest.filter(|_| index >= merged.area_teardown),
-        is_begun: false,
+    let steps = merged.teardown.iter().enumerate().map(|(index, line)| {
+        let command = template::command(line, merged, &facts.placeholders);
+        let for_files = Some(template::for_files(line, merged, &facts.placeholders)).filter(|text| *text != command);
+        let sweatfile = digest.filter(|_| index >= merged.area_teardown);
+        Step { command, for_files, sweatfile, is_begun: false }
     });
     let record = TeardownRecord {
         common_dir: repo.home.common_dir.clone(),

@@ -50,7 +50,7 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
         let agent = land_on_parent::other_agent(ctx, &ctx.repo.branch)?;
         if agent.is_some() {
             ctx.ui.note("an agent looks at it, so it does not count as reviewed");
-        } else if !ctx.is_dry && !review::is_too_long(ctx, args, &sha)? {
+        } else if !ctx.is_dry && !review::is_too_long(ctx, args, (&from, &sha))? {
             host_work::pin(ctx, host, name, SeenWork { sha: sha.clone(), patch: ctx.repo.work_digest(&sha)? })?;
         }
         review::Reviewed { worker, from, sha, summary, comments: Some(said["comments"].clone()) }

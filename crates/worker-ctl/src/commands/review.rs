@@ -139,7 +139,7 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Reviewed>
     let agent = land_on_parent::other_agent(ctx, &ctx.repo.branch)?;
     if agent.is_some() {
         ctx.ui.note("an agent looks at it, so it does not count as reviewed");
-    } else if !ctx.is_dry && !is_too_long(ctx, args, &sha)? {
+    } else if !ctx.is_dry && !is_too_long(ctx, args, (&from, &sha))? {
         transition::record(ctx, name, &Input::Reviewed { sha: sha.clone(), from: own, patch })?;
         ctx.update(|state| {
             (state.last_reviewed, state.landed_since) = (Some(name.to_owned()), None);
@@ -150,9 +150,9 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Reviewed>
 }
 
 /// Whether the diff has more lines than are shown.
-pub fn is_too_long(ctx: &Context<'_>, args: &Args, sha: &str) -> Result<bool> {
+pub fn is_too_long(ctx: &Context<'_>, args: &Args, (from, sha): (&str, &str)) -> Result<bool> {
     Ok(match args.pin_up_to {
-        Some(most) => commands::diff(ctx, sha)?.lines().count() > most,
+        Some(most) => commands::diff_from(ctx, from, sha)?.lines().count() > most,
         None => false,
     })
 }

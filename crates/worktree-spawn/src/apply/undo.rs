@@ -139,7 +139,10 @@ fn left_alone(
     let path = || entry.path.clone();
     Ok(match entry.found {
         _ if !entry.is_ours => Some(UndoneSpawn::Kept(path())),
-        None if lost == LostWorktrees::Leave || has_own(&entry.dir) || has_staged(place, git, spawn, entry)? => {
+        None if lost == LostWorktrees::Leave
+            || has_own(place, git, &entry.dir)?
+            || has_staged(place, git, spawn, entry)? =>
+        {
             Some(UndoneSpawn::Astray(path()))
         }
         Some(_) if (!spawn.is_own() || spawn.ran_hook) && is_used(place, git, (id, spawn), entry)? => {
@@ -255,9 +258,15 @@ fn has_more(git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<b
 }
 
 /// Whether a worktree's record has commits that its branch may lack: clones of submodules, or refs of its own.
-fn has_own(record: &Path) -> bool {
-    let places = ["modules", "refs/worktree", "refs/bisect", "refs/rewritten"];
-    places.iter().any(|place| record.join(place).symlink_metadata().is_ok())
+fn has_own(place: &Place, git: &Git, record: &Path) -> Result<bool> {
+    let refs = ["refs/worktree", "refs/bisect", "refs/rewritten"];
+    if ["modules"].iter().chain(&refs).any(|name| record.join(name).symlink_metadata().is_ok()) {
+        return Ok(true);
+    }
+    // Where refs are in tables, they are no files.
+    let cmd = git.common(&place.common_dir)?.cmd(&place.common_dir).var("GIT_DIR", record);
+    Ok(record.join("reftable").exists()
+        && !git::run_git("for-each-ref", cmd.arg("for-each-ref").args(refs))?.is_empty())
 }
 
 /// Whether something is staged in a worktree that is not at its path.

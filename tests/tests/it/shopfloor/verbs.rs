@@ -284,6 +284,9 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
         let out = app.shopfloor(&[&["new", "z"], words, &["-n"]].concat()).exit(0).any_err();
         out.out_has("would start an agent there with its task");
     }
+    app.shopfloor(&["new", "z", "--task", "--sandbox", "-n"])
+        .exit(2)
+        .err_has("a task is expected before the next option");
     app.shopfloor(&["new", "z", "--bogus", "-n"]).exit(2).err_has("unexpected argument '--bogus' found");
     app.shopfloor(&["new", "late"]).exit(0).any_out().err_has("`shopfloor start late TASK`");
     app.shopfloor(&["start", "nobody", "task"]).exit(1).err_has("no worktree called nobody");

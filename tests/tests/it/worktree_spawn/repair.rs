@@ -230,6 +230,14 @@ fn nothing_is_lost_or_left_where_refs_are_no_files() {
         repo.spawn(&["repair"]).exit(0).out_has("undid the spawn of main.a");
         assert_eq!(repo.git(&["branch", "--list", "main.a"]), "");
     }
+    // What only a ref of its record has stays, and the record with it.
+    repo.write(".git/hooks/post-checkout", "#!/bin/sh\nkill -9 $PPID\n");
+    repo.sh("chmod +x .git/hooks/post-checkout").exit(0);
+    repo.spawn(&["subtree", "own"]).any_status().any_out().any_err();
+    repo.sh("rm .git/hooks/post-checkout && git -C .shopfloor/worktrees/own update-ref refs/worktree/x HEAD").exit(0);
+    repo.sh("rm -r .shopfloor/worktrees/own").exit(0);
+    repo.spawn(&["repair"]).exit(0).out_has("main.own was killed");
+    assert!(repo.has(".git/worktrees/own/reftable"));
     // A commit that only the HEAD of a worktree has that is away, and one that only an operation has.
     let away = subtree(&repo, &["a"]);
     away.sh("git switch -q --detach && git commit -q --allow-empty -m loose").exit(0);
