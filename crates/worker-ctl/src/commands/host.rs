@@ -139,14 +139,16 @@ fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
             }
             _ => failure.hint("the same command again does what is left"),
         })?;
-        let runner = ctx.root.config.text("runner");
-        if ctx.root.config.runners.contains_key(runner) {
-            ctx.ui
-                .note(format!("agents there run without the runner {runner} until {root}/config.toml names one there"));
-        }
     }
     let config = String::from_utf8_lossy(&fs::read(&layout::config(&ctx.root.path))?.unwrap_or_default()).into_owned();
-    tell(ctx, &host, (&id, Some(&root)), Some(hosted::for_host(&config)))?;
+    let (config, runner) = hosted::for_host(&config);
+    tell(ctx, &host, (&id, Some(&root)), Some(config))?;
+    if let Some(runner) = runner {
+        ctx.ui.note(format!(
+            "a new host gets `skip_permissions = false` instead of the runner {runner}: agents there ask before they change \
+             something, until {root}/config.toml names a runner there and says otherwise"
+        ));
+    }
     edit_config(ctx, |document| {
         let all = document["hosts"].or_insert(table());
         all.as_table_mut().into_iter().for_each(|all| all.set_implicit(true));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use serde_json::json;
+use shopfloor_core::agent_command::READING_TOOLS;
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Exit;
@@ -15,7 +16,7 @@ use shopfloor_core::known_dirs::DirList;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::real;
 use shopfloor_core::ui::Ui;
-use toml_edit::{DocumentMut, Item, table, value};
+use toml_edit::{Array, DocumentMut, Item, table, value};
 
 use crate::apply::{land, publish, rebase};
 use crate::commands::init::{self, KEPT};
@@ -180,9 +181,10 @@ fn configure(ui: &Ui, root: &Path, source: &Path, args: &Args) -> Result<()> {
     fs::replace(&path, document.to_string().as_bytes(), None)
 }
 
-/// What of a hub's `config.toml` a new host gets: not what is of that machine.
-pub fn for_host(text: &str) -> String {
-    let Ok(mut document) = text.parse::<DocumentMut>() else { return String::new() };
+/// What of a hub's `config.toml` a new host gets: not what is of that machine. If that holds agents in a runner, also returns
+/// its name: on the host nothing holds them, and they ask.
+pub fn for_host(text: &str) -> (String, Option<String>) {
+    let Ok(mut document) = text.parse::<DocumentMut>() else { return (String::new(), None) };
     for table in ["workers", "hosts", "hub", "runners"] {
         document.remove(table);
     }
@@ -198,14 +200,20 @@ pub fn for_host(text: &str) -> String {
     for (name, keys) in own {
         if let Some(table) = document.get_mut(name).and_then(Item::as_table_like_mut) {
             keys.iter().for_each(|key| drop(table.remove(key)));
-            // The table that it names is not sent.
-            let is_built_in = |item: &Item| item.as_str().is_some_and(|name| [NONE, SANDBOX].contains(&name));
-            if table.get("runner").is_some_and(|runner| !is_built_in(runner)) {
-                table.remove("runner");
-            }
         }
     }
-    document.to_string()
+    let mut runner = None;
+    if let Some(defaults) = document.get_mut("defaults")
+        && let Some(name) = defaults.get("runner").and_then(Item::as_str).filter(|name| ![NONE, SANDBOX].contains(name))
+    {
+        runner = Some(name.to_owned());
+        // The table that it names is not sent.
+        defaults.as_table_like_mut().map(|defaults| defaults.remove("runner"));
+        defaults["skip_permissions"] = value(false);
+        // claude uses these unasked also where it asks.
+        defaults["allowed_tools"] = value(READING_TOOLS.split(',').collect::<Array>());
+    }
+    (document.to_string(), runner)
 }
 
 #[derive(Debug, ClapArgs)]

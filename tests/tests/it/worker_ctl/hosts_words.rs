@@ -167,17 +167,17 @@ fn a_host_gets_a_place_that_nobody_has() {
         ),
     );
     add(&["--ssh", "big"]).exit(4).any_err().out_has("the same command again does what is left");
-    // So does one that was cut when the host was on record.
+    // So does one that was cut before its root was configured, or when the host was on record.
     let ctl = w.path("bin/worker-ctl");
-    small.program(
-        "worker-ctl",
-        &format!("case \" $* \" in *' up '*) exit 9;; *) exec '{}' \"$@\";; esac", ctl.display()),
-    );
-    add(&["--ssh", "small"]).exit(4).any_err().out_has("is a host now");
+    for (cut, says) in [("--config", "gave no answer"), ("up", "is a host now")] {
+        let body = format!("case \" $* \" in *' {cut} '*) exit 9;; *) exec '{}' \"$@\";; esac", ctl.display());
+        small.program("worker-ctl", &body);
+        add(&["--ssh", "small"]).exit(4).any_err().out_has(says);
+    }
     small.program("worker-ctl", &format!("exec '{}' \"$@\"", ctl.display()));
     refused(&["--ssh", "big"], "is a host already");
     refused(&["--ssh", "small", "--root", "/elsewhere"], "is a host already");
-    add(&["--ssh", "small"]).exit(0).any_err().any_out();
+    add(&["--ssh", "small"]).exit(0).err_has("`skip_permissions = false` instead of the runner mybox").any_out();
     assert_eq!(small.tip(), crate::support::worker::tip(&floor));
     // One root has one name here.
     let answer = floor.ctl(&["host", "add", "again", "--ssh", "small", "--json"]).exit(1).any_err().json();
@@ -187,9 +187,11 @@ fn a_host_gets_a_place_that_nobody_has() {
     floor.ctl(&["add", "eve", "--host", "big", "--role-prompt", "You test."]).succeeds();
     floor.ctl(&["host", "remove", "big"]).succeeds();
     add(&["--ssh", "small"]).exit(0).any_err().any_out();
-    assert!(
-        small.root().read("config.toml").contains("You test.") && !small.root().read("config.toml").contains("mybox")
-    );
+    // Nothing holds its agents, so they ask.
+    let config = small.root().read("config.toml");
+    assert!(config.contains("You test.") && !config.contains("mybox"), "{config}");
+    let asks = "skip_permissions = false\nallowed_tools = [\"Read\", \"Glob\", \"Grep\"]\n";
+    assert!(config.contains(asks), "{config}");
     assert_eq!(row(&floor, "big:eve")["task"], "idle");
 }
 
