@@ -103,7 +103,8 @@ const LOCK_TRIES: usize = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// The output of a command that writes the index of a checkout, or the configuration, once no other git does so. Exit 75,
-/// kind `busy`, if one always does, or was killed; then nothing has happened.
+/// kind `busy`, if one always does, or was killed. Then nothing has happened, unless it is a ref that is locked: git writes
+/// files and the index before that.
 pub fn when_unlocked(cmd: &Cmd, at: &Path) -> Result<Output> {
     let mut tries = 0;
     loop {

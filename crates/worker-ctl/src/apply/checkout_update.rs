@@ -169,7 +169,7 @@ impl ChangedFiles {
         // git would not write the index, and half of it is worse than nothing.
         if private_dir(at).is_some_and(|git_dir| git_dir.join("index.lock").exists()) {
             return Err(failure::NOT_PUT_BACK
-                .failure(format!("another git works in {}, and a landing there is not put back yet", at.display()))
+                .failure(format!("another git works in {}, and files there are not put back yet", at.display()))
                 .hint("wait for it, or remove `index.lock` if it was killed; then `worker-ctl patrol` puts it back"));
         }
         let mut added = Vec::new();

@@ -7,7 +7,8 @@ use std::time::Duration;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{failed, private_dir, require_plain_ref, when_unlocked};
-use shopfloor_core::proc::{Output, Status};
+use shopfloor_core::proc::{self, Output, Status};
+use shopfloor_core::text::shell_word;
 
 use crate::apply::checkout_update::ChangedFiles;
 use crate::apply::{deliver, sandbox, transition, trash};
@@ -256,12 +257,29 @@ fn step(
     let present = files.present(&root)?;
     // Where there are changes, git writes nothing.
     let is_clean = ChangedFiles::others(&git, tree, &files.before)?.is_empty();
-    let output = run()?;
-    if is_clean && matches!(output.status, Status::Exited(1..)) && !is_rebasing(tree) {
-        let checkout = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[from, to])?;
-        files.put_back(&git, (tree, &root), &present, (checkout, from))?;
+    // Ctrl-C must not leave half of it.
+    let _deferred = proc::defer_signals();
+    let ran = run();
+    let has_failed = match &ran {
+        Ok(output) => matches!(output.status, Status::Exited(1..)),
+        Err(_) => true,
+    };
+    if is_clean && has_failed && !is_rebasing(tree) {
+        let put_back = proc::tidy_up(|| match ctx.repo.head(tree)?.1.as_deref() == Some(from) {
+            true => {
+                let checkout = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[from, to])?;
+                files.put_back(&git, (tree, &root), &present, (checkout, from))
+            }
+            false => Ok(()),
+        });
+        put_back.map_err(|failure| {
+            // A later command knows nothing of what was written here.
+            let aside = format!("`git -C {} stash --include-untracked` puts what is there aside", shell_word(tree));
+            let hint = format!("wait for it, or remove `index.lock` if it was killed; then {aside}");
+            Failure { hints: vec![hint], ..failure }
+        })?;
     }
-    Ok(output)
+    ran
 }
 
 fn not_done(command: &str, output: &Output) -> Failure {

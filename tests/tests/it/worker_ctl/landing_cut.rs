@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{assert_landed, by_hand, staff, tip, up, work};
+use crate::support::worker::{assert_landed, by_hand, head, staff, tip, up, work};
 use crate::support::world::{Repo, World, needs_mount, text, wait_for, which};
 
 fn beside<'w>(app: &Repo<'w>, name: &str) -> Repo<'w> {
@@ -89,18 +89,25 @@ fn a_checkout_of_nobodys_that_another_git_holds_is_busy_wherever_it_is() {
 fn an_accept_that_cannot_move_the_worktree_says_that_the_work_landed() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
-    by_hand(&floor, "adam", &[("f", "one\n")]);
-    let old = tip(&floor);
-    floor.root.write(".git/worktrees/adam/index.lock", "");
-    let answer = floor.ctl(&["accept", "adam", "--json"]).exit(75).any_err().json();
-    assert_eq!((text(&answer, "/outcome"), text(&answer, "/error/kind")), ("accepted", "busy"));
-    assert_eq!(text(&answer, "/commit"), tip(&floor));
-    let message = text(&answer, "/error/message");
-    assert!(message.starts_with("the work of adam has landed on main, but not all is done: "), "{message}");
-    std::fs::remove_file(floor.root.path.join(".git/worktrees/adam/index.lock")).unwrap();
-    let patrol = floor.ctl(&["patrol"]).exit(0).any_out();
-    assert!(patrol.stderr.contains("finished an `accept` of adam\n"), "{patrol}");
-    assert_landed(&floor, "adam", &old, "its index was locked");
+    // git writes files and index before it locks the branch.
+    for locked in ["refs/heads/BRANCH", "worktrees/adam/index"] {
+        let adam = by_hand(&floor, "adam", &[("f", locked)]);
+        floor.app.commit("come", locked);
+        let (old, work) = (tip(&floor), head(&adam));
+        let branch = adam.git(&["symbolic-ref", "--short", "HEAD"]);
+        let lock = format!(".git/{}.lock", locked.replace("BRANCH", branch.trim_end()));
+        floor.root.write(&lock, "");
+        let answer = floor.ctl(&["accept", "adam", "--json"]).exit(75).any_err().json();
+        assert_eq!((text(&answer, "/outcome"), text(&answer, "/error/kind")), ("accepted", "busy"));
+        assert_eq!(text(&answer, "/commit"), tip(&floor));
+        let message = text(&answer, "/error/message");
+        assert!(message.starts_with("the work of adam has landed on main, but not all is done: "), "{message}");
+        assert_eq!((head(&adam), adam.git(&["status", "--porcelain"])), (work, String::new()), "{locked}");
+        std::fs::remove_file(floor.root.path.join(lock)).unwrap();
+        let patrol = floor.ctl(&["patrol"]).exit(0).any_out();
+        assert!(patrol.stderr.contains("finished an `accept` of adam\n"), "{patrol}");
+        assert_landed(&floor, "adam", &old, locked);
+    }
 }
 
 #[test]
