@@ -121,10 +121,8 @@ pub fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
         // Commits of a person's, whose content has landed as another commit.
         land::keep_original(ctx, &worker.name, from)?;
     }
-    if !rebase::move_worktree(ctx, worker.checkout(), from, base)? {
-        return Err(failure::MOVED
-            .failure(format!("{} changed meanwhile", tree.display()))
-            .hint("run the same command again"));
+    if let Some(failure) = rebase::move_worktree(ctx, worker.checkout(), from, base)? {
+        return Err(failure);
     }
     copied_files::copy_all(ctx, tree)
 }

@@ -274,10 +274,12 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
         keep_original(ctx, name, landed)?;
     }
     let is_shared = stays(ctx, &worker)?;
-    if is_shared || rebase::move_worktree(ctx, worker.checkout(), landed, at)? {
-        transition::record(ctx, name, &Input::Accepted)?;
+    let in_the_way = if is_shared { None } else { rebase::move_worktree(ctx, worker.checkout(), landed, at)? };
+    if let Some(failure) = in_the_way {
+        let why = [vec![failure.to_string()], failure.hints].concat().join("; ");
+        ctx.ui.warn(format!("the worktree of {name} is not moved on, and stays as it is: {why}"));
     } else {
-        ctx.ui.warn(format!("the worktree of {name} is not moved on from the commit that landed, and stays as it is"));
+        transition::record(ctx, name, &Input::Accepted)?;
     }
     ctx.update(|state| {
         state.note_landed(name);

@@ -337,25 +337,31 @@ pub fn is_open(ctx: &Context<'_>, worker: &Worker) -> bool {
     mark_file(ctx, worker.tree()).is_ok_and(|mark| mark.exists())
 }
 
-/// Moves a worktree that is at `landed` to `at`, in place. Returns `false`, with nothing lost, when the worktree is
+/// Moves a worktree that is at `landed` to `at`, in place. Returns why it stays, with nothing lost, when the worktree is
 /// somewhere else or something is in the way. Fails if git was killed; then it can be repeated.
-pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &str) -> Result<bool> {
+pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &str) -> Result<Option<Failure>> {
     let tree = place.tree;
+    let changed = || {
+        failure::MOVED
+            .failure(format!("{} changed meanwhile", tree.display()))
+            .hint(format!("look at it: `git -C {} status`; then run the same command again", shell_word(tree)))
+    };
     let (branch, head) = if tree.is_dir() { ctx.repo.head(tree).unwrap_or_default() } else { (None, None) };
     let is_at = |sha: &str| head.as_deref() == Some(sha);
     let is_at_home = !is_rebasing(tree) && branch.as_deref() == Some(place.branch);
     // A killed command may have moved it already.
     if !is_at_home || !is_at(landed) || landed == at {
-        return Ok(is_at_home && is_at(at));
+        let is_moved = is_at_home && is_at(at);
+        return Ok((!is_moved).then(changed));
     }
-    if require_nothing_lost(ctx, tree, landed, at).is_err() {
-        return Ok(false);
+    if let Err(failure) = require_nothing_lost(ctx, tree, landed, at) {
+        return Ok(Some(failure));
     }
     require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", place.branch))?;
     if let Some(sandbox) = sandbox::of(ctx, &ctx.worker(place.worker)?)? {
         return match sandbox.move_to(place.branch, (landed, at), &ctx.repo.branch) {
-            Err(failure) if ["git", "deadline"].contains(&failure.kind) => Ok(stays(ctx, &failure)),
-            moved => moved,
+            Err(failure) if ["git", "deadline"].contains(&failure.kind) => Ok(Some(failure)),
+            moved => Ok((!moved?).then(changed)),
         };
     }
     // `--keep` refuses when a change is in the way.
@@ -363,7 +369,7 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
     let moved = step(ctx, tree, (landed, at), || when_unlocked(&cmd, tree))?;
     match moved.status {
         Status::Exited(0) => {}
-        Status::Exited(_) => return Ok(stays(ctx, &not_done("reset", &moved))),
+        Status::Exited(_) => return Ok(Some(not_done("reset", &moved))),
         // Nothing tells how far it got. The next command does it again, or sees that it is done.
         Status::Signalled(_) => return Err(failed("reset", &moved)),
     }
@@ -372,11 +378,5 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
     if before != landed {
         ctx.repo.ask(tree, &["reset", "--quiet", "--keep", &before])?;
     }
-    Ok(before == landed)
-}
-
-/// Says why a worktree was not moved.
-fn stays(ctx: &Context<'_>, failure: &Failure) -> bool {
-    ctx.ui.warn(format!("{failure}; {}", failure.hints.join("; ")));
-    false
+    Ok((before != landed).then(changed))
 }

@@ -108,6 +108,18 @@ fn an_accept_that_cannot_move_the_worktree_says_that_the_work_landed() {
         assert!(patrol.stderr.contains("finished an `accept` of adam\n"), "{patrol}");
         assert_landed(&floor, "adam", &old, locked);
     }
+    // What has come in the way meanwhile is named.
+    let adam = by_hand(&floor, "adam", &[("f", "last")]);
+    floor.app.commit("anew", "theirs\n");
+    floor.root.write(".git/worktrees/adam/index.lock", "");
+    floor.ctl(&["accept", "adam"]).exit(75).any_out().any_err();
+    std::fs::remove_file(floor.root.path.join(".git/worktrees/adam/index.lock")).unwrap();
+    adam.write("anew", "mine\n");
+    let patrol = floor.ctl(&["patrol"]).exit(0).any_out();
+    patrol
+        .err_has("stays as it is: ")
+        .err_has("anew would be lost: a file comes in its place; move what is there away");
+    assert_eq!(adam.read("anew"), "mine\n");
 }
 
 #[test]
