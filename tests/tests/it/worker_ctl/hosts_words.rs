@@ -177,7 +177,7 @@ fn a_host_gets_a_place_that_nobody_has() {
     small.program("worker-ctl", &format!("exec '{}' \"$@\"", ctl.display()));
     refused(&["--ssh", "big"], "is a host already");
     refused(&["--ssh", "small", "--root", "/elsewhere"], "is a host already");
-    add(&["--ssh", "small"]).exit(0).err_has("`skip_permissions = false` instead of the runner mybox").any_out();
+    add(&["--ssh", "small"]).exit(0).any_out().err_has("`skip_permissions = false` instead of the runner mybox");
     assert_eq!(small.tip(), crate::support::worker::tip(&floor));
     // One root has one name here.
     let answer = floor.ctl(&["host", "add", "again", "--ssh", "small", "--json"]).exit(1).any_err().json();
