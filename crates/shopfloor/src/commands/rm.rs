@@ -140,7 +140,9 @@ fn delete_branch(env: &Env, row: &Row) -> Result<()> {
 
 fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let main = repository::find_near(env)?.main;
-    let rows = read_rows(&env.at(&main)?, args, common.dry_run)?;
+    // Counting what has not landed may take a while, and stops no removal that is forced.
+    let read = if args.force { overview::places } else { overview::counted_places };
+    let rows = rows(&read(&env.at(&main)?)?);
     // All are looked at before the first is removed.
     let in_vain = |failure: Failure| if args.names.len() == 1 { failure } else { failure.hint(NOTHING) };
     let chosen = inner_first(look_at(ui, env, &main, args, &rows).map_err(in_vain)?);
@@ -206,20 +208,6 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         repository::worktree_base(&main).map(|base| fs::remove_empty_dir(&base));
     }
     Ok(removed)
-}
-
-/// The rows of the repository. Where the work of one that is named waits for a review, worker-ctl first finishes what a kill
-/// has left open: that work may be on its branch.
-fn read_rows(env: &Env, args: &Args, is_dry: bool) -> Result<Vec<Row>> {
-    // Counting what has not landed may take a while, and stops no removal that is forced.
-    let read = if args.force { overview::places } else { overview::counted_places };
-    let found = rows(&read(env)?);
-    let waits = |name: &String| require(&found, name).is_ok_and(|row| row.task.as_deref() == Some("needs_review"));
-    if is_dry || args.force || !args.names.iter().any(waits) {
-        return Ok(found);
-    }
-    ask(env, &["worker-ctl", "patrol"])?;
-    Ok(rows(&read(env)?))
 }
 
 /// The same agents, those whose worktrees lie inside of others first.

@@ -1,8 +1,7 @@
-//! Removals of several agents, and of one whose landing was killed.
+//! Removals of several agents.
 
 use crate::support::floor::Floor;
-use crate::support::worker::{commit, tree};
-use crate::support::world::{World, text, which, write};
+use crate::support::world::{World, text, write};
 
 /// The error is the last line, so nothing goes after it.
 #[test]
@@ -37,17 +36,4 @@ fn what_lies_inside_of_another_worktree_goes_before_it() {
         app.shopfloor(&["rm", "p", "c"]).exit(0).any_out().any_err();
         assert!(!p.path.exists(), "{workers:?}");
     }
-}
-
-#[test]
-fn what_a_killed_landing_has_landed_can_go() {
-    let w = World::new();
-    let floor = Floor::adopted(&w, &["adam"]);
-    commit(&tree(&floor, "adam"), "Work", &["f"], "x\n");
-    let script = "'{git}' \"$@\" || exit\ncase \"$KILL $* \" in 'it '*' merge '*) kill -KILL $PPID ;; esac";
-    w.program("git", &script.replace("{git}", which("git").to_str().unwrap()));
-    let killed = floor.root.run_with("worker-ctl", &["accept", "adam"], &[("KILL", "it")]);
-    assert!(killed.any_status().any_out().any_err().status.is_none());
-    assert_eq!((text(&floor.status("adam"), "/task"), floor.app.read("f").as_str()), ("needs_review", "x\n"));
-    floor.app.shopfloor(&["rm", "adam"]).exit(0).any_err().out_has("removed adam");
 }
