@@ -162,7 +162,10 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
     };
     [&root, &repo.common_dir].into_iter().try_for_each(|path| require_listable(path))?;
     refuse_taken(&git, &root, &source)?;
-    refuse_inside(&git, &root, &source, &repo.common_dir)?;
+    // A home that is a repository has the usual place in it.
+    if target.is_some() {
+        refuse_inside(&git, &root, &source, &repo.common_dir)?;
+    }
     // Of a root that cannot be recorded nothing is made.
     let (list, record) = (root_list(env)?, record_file(&repo.common_dir)?);
     [list.path(), &record].into_iter().filter_map(|path| path.parent()).try_for_each(fs::require_writable)?;
@@ -338,7 +341,7 @@ pub fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     }
 }
 
-/// Exit 2 for a root in its own source, where it would be a change, unless git ignores the place.
+/// Exit 2 for a root that is named in its own source, where it would be a change, unless git ignores the place.
 fn refuse_inside(git: &Git, root: &Path, source: &Path, common_dir: &Path) -> Result<()> {
     let there = root.ancestors().find(|dir| dir.exists()).unwrap_or(root);
     let place = real(there).join(root.strip_prefix(there).unwrap_or(root));
@@ -349,7 +352,7 @@ fn refuse_inside(git: &Git, root: &Path, source: &Path, common_dir: &Path) -> Re
         return Ok(());
     }
     let why = format!("{} lies in {}, of which it would be the root", root.display(), source.display());
-    Err(Failure::usage(why).hint("choose a directory outside of it with `--target DIR`"))
+    Err(Failure::usage(why).hint("choose another directory with `--root DIR`, outside of it"))
 }
 
 /// The configuration of a new root.

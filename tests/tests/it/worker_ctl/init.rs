@@ -132,6 +132,19 @@ fn no_root_is_made_where_its_source_would_change() {
 }
 
 #[test]
+fn the_usual_place_is_taken_also_where_the_home_is_a_repository() {
+    for args in [&["init"][..], &["add", "--worktree", "../linked"]] {
+        let w = World::new();
+        let home = w.repo("");
+        home.git(&["worktree", "add", "-q", "-b", "linked", "../linked"]);
+        let refused = home.run("worker-ctl", &[&["--root", "inside"][..], args].concat()).exit(2);
+        refused.any_out().err_has("outside of it").err_has("--root DIR");
+        home.run("worker-ctl", args).exit(0).any_out().any_err();
+        assert!(home.has("workers/config.toml") && !home.has("inside"), "{args:?}");
+    }
+}
+
+#[test]
 fn a_root_that_cannot_be_recorded_is_not_begun() {
     let w = World::new();
     let app = w.app();
