@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use shopfloor_core::args::Common;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -18,7 +18,7 @@ use crate::commands::worker_commands::{here, require, worker};
 use crate::commands::{exit_of, on_the_way, pass_on, quietly, show_would, word_of, words_for};
 use crate::facts::overview;
 use crate::facts::repository::{self, Repository};
-use crate::facts::run_tool::ask;
+use crate::facts::run_tool::{Answer, ask};
 use crate::plan::rows::{POOL, Row, rows};
 
 /// Remove agents with their worktrees and branches, once their work has landed
@@ -90,21 +90,23 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
         let names = vec![row.worker.clone().unwrap_or_else(|| row.name.clone())];
         // What worktree-spawn notes of the branch is not so a moment later.
         let quiet = Common { quiet: true, ..common.clone() };
-        let args = Args { names, merged: false, force: false, yes: false, reap: false };
-        let removed = remove(ui, env, &quiet, &args).and_then(|exit| match exit.code() == 0 && !common.dry_run {
-            true => delete_branch(&there, row).map(|()| exit),
-            false => Ok(exit),
-        });
+        let args = Args { names, merged: true, force: false, yes: false, reap: false };
         let name = printable(&row.name);
-        match removed {
-            Ok(exit) if exit.code() == 0 && (common.dry_run || ui.is_json()) => {}
-            Ok(exit) if exit.code() == 0 => ui.done(format!("removed {name}")),
+        let reason =
+            |failure: Failure| std::iter::once(failure.to_string()).chain(failure.hints).collect::<Vec<_>>().join("; ");
+        match remove(ui, env, &quiet, &args) {
             // Somebody has ended it.
-            Ok(exit) if exit.code() > 128 => return Ok(exit),
-            Ok(exit) => stay.push((exit, format!("{name} stays"))),
-            Err(failure) => {
-                let why = std::iter::once(failure.to_string()).chain(failure.hints).collect::<Vec<_>>().join("; ");
-                stay.push((failure.exit, format!("{name} stays: {why}")));
+            Err(failure) if failure.exit.code() > 128 => return Err(failure),
+            Err(failure) => stay.push((failure.exit, format!("{name} stays: {}", reason(failure)))),
+            Ok(_) if common.dry_run => {}
+            Ok(_) => {
+                if !ui.is_json() {
+                    ui.done(format!("removed {name}"));
+                }
+                if let Err(failure) = delete_branch(&there, row) {
+                    let exit = failure.exit;
+                    stay.push((exit, format!("{name} is removed, but not all of its branch: {}", reason(failure))));
+                }
             }
         }
     }
@@ -115,7 +117,7 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
 fn require_none(stay: Vec<(Exit, String)>) -> Result<Exit> {
     let worst = stay.iter().map(|(exit, _)| *exit).max_by_key(|exit| exit.code());
     worst.map_or(Ok(Exit::Done), |worst| {
-        let failure = Failure::new(worst, "incomplete", "not all agents whose requests were merged are removed");
+        let failure = Failure::new(worst, "incomplete", "not all that belongs to merged requests is removed");
         let lines = stay.iter().map(|(_, line)| format!("  {line}"));
         Err(failure
             .details(lines)
@@ -152,18 +154,17 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     if let Some(refused) = would_refuse(ui, there, common, args, &chosen)? {
         return Ok(refused);
     }
-    let force = args.force.then_some("--force");
+    // Of agents that are no workers all go or none, which worktree-spawn sees to.
+    let (force, are_plain) = (args.force.then_some("--force"), chosen.iter().all(|row| row.worker.is_none()));
     let spawned = [&["remove"][..], if args.reap { &["--reap", "--yes"] } else { &[] }].concat();
     let nuke = [&["nuke", "--yes"][..], if args.reap { &["--reap"] } else { &[] }].concat();
     let call = |tool: &str, words: &[&str], names: &[&str]| -> Result<Exit> {
         let words = words.iter().filter(|word| !(common.quiet && **word == "-q"));
-        let words = words.chain(&force).chain(&["--"]).chain(names);
-        pass_on(ui, there, common, tool, words.map(|word| (*word).to_owned()).collect())
+        let words: Vec<&str> = words.chain(&force).chain(&["--"]).chain(names).copied().collect();
+        step(ui, there, (common, args.merged), tool, &words)
     };
-    let first = |words: &[&str], worker: &str| on_the_way(ui, there, common, words, worker);
+    let first = |words: &[&str], worker: &str| step_before(ui, there, (common, args.merged), words, worker);
     let holds_others = |row: &Row| chosen.iter().any(|other| lies_inside(other, row));
-    // Of agents that are no workers all go or none, which worktree-spawn sees to.
-    let are_plain = chosen.iter().all(|row| row.worker.is_none());
     for (at, row) in chosen.iter().enumerate().filter(|_| !are_plain) {
         let done = match row.worker.as_deref() {
             Some(worker) if row.kind == POOL => call("worker-ctl", &nuke, &[worker])?,
@@ -185,12 +186,13 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             }
             Some(worker) => {
                 let ended = first(&["down"], worker)?;
-                let removed = if ended.code() == 0 { call("worktree-spawn", &spawned, &[&row.id])? } else { ended };
-                if ended.code() == 0 && removed.code() != 0 && row.alive == "up" {
+                let removed = if ended.code() == 0 { call("worktree-spawn", &spawned, &[&row.id]) } else { Ok(ended) };
+                let is_gone = removed.as_ref().is_ok_and(|exit| exit.code() == 0);
+                if ended.code() == 0 && !is_gone && row.alive == "up" {
                     ui.note(format!("its session was ended; `shopfloor resume {worker}` starts it again"));
                 }
                 // Of a worker whose worktree is gone nothing is left to lose.
-                if removed.code() == 0 && !common.dry_run { first(&["nuke", "--yes"], worker)? } else { removed }
+                if is_gone && !common.dry_run { first(&["nuke", "--yes"], worker)? } else { removed? }
             }
             None => call("worktree-spawn", &spawned, &[&row.id])?,
         };
@@ -208,6 +210,46 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         repository::worktree_base(&main).map(|base| fs::remove_empty_dir(&base));
     }
     Ok(removed)
+}
+
+/// Runs a tool whose answer is ours.
+fn step(ui: &Ui, env: &Env, (common, is_one): (&Common, bool), tool: &str, words: &[&str]) -> Result<Exit> {
+    match is_one {
+        true => one_of_several(ui, env, common, (tool, true), words),
+        false => pass_on(ui, env, common, tool, words.iter().map(|word| (*word).to_owned()).collect()),
+    }
+}
+
+/// Runs a command of worker-ctl that is no part of the answer.
+fn step_before(ui: &Ui, env: &Env, (common, is_one): (&Common, bool), words: &[&str], worker: &str) -> Result<Exit> {
+    match is_one {
+        true => one_of_several(ui, env, common, ("worker-ctl", false), &[words, &["--", worker]].concat()),
+        false => on_the_way(ui, env, common, words, worker),
+    }
+}
+
+/// Runs a tool for one of several agents, and returns its failure: the error of all is the last line. Its answer is ours, or
+/// else only where work is kept.
+fn one_of_several(ui: &Ui, env: &Env, common: &Common, call: (&str, bool), words: &[&str]) -> Result<Exit> {
+    let (tool, is_answer) = call;
+    let asked = Common { json: common.json || !common.dry_run, ..common.clone() };
+    let words = words_for(&asked, tool, words.iter().map(|word| (*word).to_owned()).collect());
+    let done = quietly(ui, &repository::home(env)?, &words)?;
+    if !done.status.success() {
+        return Err(failure_of(&done));
+    }
+    let kept = done.records.iter().filter_map(|record| record["kept"].as_array()).flatten();
+    let mut kept = kept.filter_map(Value::as_str).peekable();
+    match common.json || common.dry_run {
+        true if is_answer || kept.peek().is_some() => ui.answer(done.text.as_bytes()),
+        true => {}
+        false => kept.for_each(|place| ui.line(printable(place))),
+    }
+    Ok(Exit::Done)
+}
+
+fn failure_of(answer: &Answer) -> Failure {
+    answer.told_as(|why| Failure::new(exit_of(answer.status), "incomplete", why))
 }
 
 /// The same agents, those whose worktrees lie inside of others first.
@@ -232,10 +274,13 @@ fn would_refuse(ui: &Ui, env: &Env, common: &Common, args: &Args, chosen: &[&Row
     spawned.iter().filter(|row| args.force && row.is_known).for_each(|row| fs::open_up(Path::new(&row.worktree)));
     let ids = spawned.iter().map(|row| row.id.as_str());
     let words = ["remove", "--force", "--"].into_iter().chain(ids).map(str::to_owned).collect();
-    let dry = Common { quiet: true, dry_run: true, ..common.clone() };
+    let dry = Common { quiet: true, dry_run: true, json: common.json || args.merged, ..common.clone() };
     let would = quietly(ui, &repository::home(env)?, &words_for(&dry, "worktree-spawn", words))?;
     if would.status.success() {
         return Ok(None);
+    }
+    if args.merged {
+        return Err(failure_of(&would));
     }
     // That it was a dry run is no part of the answer.
     let errors = would.records.iter().filter_map(|record| record.get("error"));

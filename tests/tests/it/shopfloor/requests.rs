@@ -303,10 +303,19 @@ fn what_was_merged_there_goes_here_and_nothing_else() {
         forge.set(number, "state", "MERGED".into());
     }
     trees[1].write("untracked", "mine\n");
-    app.shopfloor(&["rm", "--merged"]).exit(1).out_has("removed zoe").err_has("two stays");
+    // Meanwhile the configuration becomes a link.
+    let (git, own) = (which("git"), app.path.join(".git"));
+    let link = format!("mv '{0}/config' '{0}/own' && ln -s own '{0}/config'", own.display());
+    let end = format!("case \" $* \" in *' -d refs/heads/'*) {link};; esac");
+    w.program("git", &format!("'{}' \"$@\"; code=$?; {end}; exit $code", git.display()));
+    let some = app.shopfloor(&["rm", "--merged"]).exit(1);
+    some.out_has("removed zoe").err_has("two stays").err_has("zoe is removed, but not all of its branch");
     assert!(trees[1].has("untracked") && !trees[2].path.exists());
+    app.sh("mv .git/own .git/config").exit(0);
     let again = app.shopfloor(&["rm", "--merged", "--json"]).exit(1).any_err().json_lines();
-    assert!(text(again.last().unwrap(), "/error/message").contains("two stays"), "{again:?}");
+    let told = text(again.last().unwrap(), "/error/message");
+    assert!(told.contains("two stays: ") && told.contains("untracked"), "{again:?}");
+    assert_eq!(again.iter().filter(|record| record.get("error").is_some()).count(), 1, "{again:?}");
 }
 
 /// The name of a request's branch is its author's choice.
