@@ -42,8 +42,16 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         if args.keep.contains(&path) {
             continue;
         }
-        if args.undo && !matches!(top.look(&file)?, Found::Missing | Found::File(_)) {
+        let found = if args.undo { top.look(&file)? } else { Found::Missing };
+        if !matches!(found, Found::Missing | Found::File(_)) {
             ui.warn(format!("{} stays as it is: a link, or no file, is there", printable(&path)));
+            // We write nothing behind a link, so there is nothing to take back.
+            if !matches!(found, Found::Blocked(_)) {
+                exit = Exit::No;
+            }
+            if ui.is_json() {
+                ui.json(&json!({ "name": name, "path": path, "action": "kept" }));
+            }
             continue;
         }
         let is_same = |own: &[u8]| own == text.as_bytes();

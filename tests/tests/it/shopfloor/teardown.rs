@@ -1,7 +1,7 @@
 //! shopfloor: what a set-up did is taken back, and nothing else.
 
 use crate::support::door::{app, told};
-use crate::support::world::World;
+use crate::support::world::{World, text};
 
 /// In a clone of a repository that somebody has set up, a set-up makes the rest, and that alone is taken back.
 #[test]
@@ -165,6 +165,8 @@ fn a_teardown_leaves_links_alone() {
     app.sh(&format!("ln -sf nowhere {skill}")).exit(0);
     app.shopfloor(&["skills", "--undo", &format!("--keep={skill}")]).succeeds();
     assert!(!app.has(".claude/skills/shopfloor/SKILL.md"));
-    app.shopfloor(&["skills", "--undo"]).exit(0).err_has(&format!("{skill} stays as it is"));
+    app.shopfloor(&["skills", "--undo"]).exit(1).err_has(&format!("{skill} stays as it is"));
+    let left = app.shopfloor(&["skills", "--undo", "--json"]).exit(1).any_err().json();
+    assert_eq!((text(&left, "/path"), text(&left, "/action")), (skill, "kept"));
     assert!(app.has(skill));
 }
