@@ -199,9 +199,10 @@ impl Sandbox {
             Status::Exited(9) => Ok(false),
             // What was committed outside is there already.
             _ if base.is_empty() => Err(failure()),
+            // Hooks in the worktree are the agent's, and nobody has looked at them.
             _ => Err(failure().hint(format!(
                 "the files are as they were; what cannot be written inside, as hooks in the worktree, can be outside: \
-                 `git -C {} {way}`",
+                 `git -C {} -c core.hooksPath=/dev/null {way}`",
                 shell_word(&self.worktree)
             ))),
         }
