@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::env::Env;
@@ -28,7 +28,7 @@ use crate::sys;
 use crate::text::shell_word;
 
 pub use self::signals::{Deferred, check_interrupt, defer_signals, handle_signals, tidy_up};
-use self::signals::{end_groups, groups, watch_signals};
+use self::signals::{end_groups, end_rest, groups, watch_signals};
 
 /// How long process groups have after a signal before they are killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -347,7 +347,7 @@ impl Cmd {
     }
 
     /// Runs it to its end, at most for `limit`, and reads at most `most` bytes of its stdout, stderr being
-    /// dropped; none when it took longer or wrote more. Then its whole group is killed.
+    /// dropped; none when it took longer or wrote more. Then its whole group is ended: asked first if it took longer.
     pub fn capture_within(self, scratch: (File, File), limit: Duration, most: usize) -> Result<Option<Output>> {
         let Some((status, mut reader)) = self.into_file(scratch, limit, most)? else { return Ok(None) };
         // Processes it left in its group would go on writing.
@@ -363,24 +363,27 @@ impl Cmd {
         let errors = self.error_file.as_ref().and_then(|file| file.try_clone().ok());
         let expression = self.expression().stdout_file(writer);
         let expression = errors.map_or_else(|| expression.stderr_null(), |file| expression.stderr_file(file));
-        let (start, mut is_over, mut group) = (Instant::now(), false, Vec::new());
+        let (start, mut over, mut is_killed, mut group) = (Instant::now(), None::<Instant>, false, Vec::new());
         let size = |file: &File| file.metadata().map_or(0, |meta| meta.len());
+        let is_too_much = || size(&reader).max(self.error_file.as_ref().map_or(0, |file| size(file))) > most as u64;
+        let is_past = |over: Option<Instant>| over.is_some_and(|over| over.elapsed() >= GRACE);
         let status = self.run_while(&expression, |handle| {
             group = handle.pids();
             let is_asked = self.ending.as_ref().is_some_and(|ending| ending.load(Ordering::SeqCst));
-            let said = size(&reader).max(self.error_file.as_ref().map_or(0, |file| size(file)));
-            if !is_over && (is_asked || start.elapsed() >= limit || said > most as u64) {
-                is_over = true;
-                end_groups(&handle.pids(), Signal::KILL);
+            if over.is_none() && (is_asked || start.elapsed() >= limit) {
+                over = Some(Instant::now());
+                end_groups(&group, Signal::TERM);
+            }
+            if !is_killed && (is_too_much() || is_past(over)) {
+                is_killed = true;
+                end_groups(&group, Signal::KILL);
             }
         })?;
-        if self.ends_group {
-            // Its own number may be another's by now, but not that of a group that is still there.
-            for group in group.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?)) {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
+        if self.ends_group || over.is_some() {
+            // A shell ends before what it runs.
+            end_rest(&group, || over.is_none() || is_past(over) || is_too_much());
         }
-        Ok((!is_over && size(&reader) <= most as u64).then_some((status.status, reader)))
+        Ok((over.is_none() && !is_killed && size(&reader) <= most as u64).then_some((status.status, reader)))
     }
 
     fn expression(&self) -> duct::Expression {

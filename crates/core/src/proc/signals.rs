@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::GRACE;
+use super::{GRACE, TICK};
 use crate::error::{Exit, Failure, Result};
 
 /// The signal that asked us to end, once one came while a child ran.
@@ -119,5 +119,17 @@ pub(super) fn end_groups(pids: &[u32], signal: Signal) {
             // It is not a group leader yet, so only it is signalled.
             let _ = kill_process(pid, signal);
         }
+    }
+}
+
+/// Kills what is left of groups whose leaders have ended, when it `is_time`.
+pub(super) fn end_rest(pids: &[u32], is_time: impl Fn() -> bool) {
+    let left = || pids.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?));
+    while !is_time() && left().any(|group| test_kill_process_group(group).is_ok()) {
+        thread::sleep(TICK);
+    }
+    // The number of a leader may be another's by now, but not that of a group that is still there.
+    for group in left() {
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }

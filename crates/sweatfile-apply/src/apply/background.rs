@@ -28,8 +28,8 @@ pub const TASK: &str = "SWEATFILE_TASK";
 /// How long it may take until one runs.
 const START: Duration = Duration::from_secs(10);
 
-/// How much one may write: its log must not fill the disk.
-const MOST: usize = 256 << 20;
+/// How much one may write: it must not fill the disk.
+pub const MOST: usize = 256 << 20;
 
 /// How many logs are kept beside the last one.
 const KEPT: usize = 2;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use shopfloor_core::approval::Approvals;
@@ -372,9 +372,12 @@ fn run_step(
     let cmd = cmd.var(WORKTREE, &record.path).var(REPO_ROOT, &worktree.repo.home.checkout);
     // Into files, not pipes: as set-up, it waits for no daemon that the command leaves behind.
     let scratch = || fs::scratch(&layout::setup_output(&worktree.repo));
-    let (errors, mut said) = scratch()?;
-    let Some((status, _)) = cmd.error_file(errors).into_file(scratch()?, LIMIT, usize::MAX)? else {
-        return Ok(Some(format!("it took longer than {} s, and was ended", LIMIT.as_secs())));
+    let ((errors, mut said), begin) = (scratch()?, Instant::now());
+    let Some((status, _)) = cmd.error_file(errors).into_file(scratch()?, LIMIT, background::MOST)? else {
+        return Ok(Some(match begin.elapsed() < LIMIT {
+            true => format!("it wrote more than {} MiB, and was ended", background::MOST >> 20),
+            false => format!("it took longer than {} s, and was ended", LIMIT.as_secs()),
+        }));
     };
     if status.success() {
         return Ok(None);

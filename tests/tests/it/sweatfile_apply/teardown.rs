@@ -66,6 +66,15 @@ fn it_waits_for_no_daemon_that_a_command_leaves_behind() {
 }
 
 #[test]
+fn a_command_that_prints_without_end_is_ended() {
+    let w = World::new();
+    let app = w.app();
+    app.approved("teardown = [\"truncate -s 300M /dev/stdout; exec sleep 606060\"]\n");
+    app.apply(&[]).succeeds();
+    app.apply(&["remove"]).exit(4).any_out().err_has("it wrote more than 256 MiB, and was ended");
+}
+
+#[test]
 fn a_sweep_runs_it_for_a_worktree_that_went_without_us() {
     let w = World::new();
     let app = composed(&w, "");
