@@ -12,6 +12,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
+use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
@@ -20,8 +21,9 @@ use shopfloor_core::ui::Ui;
 
 use crate::applied::Record;
 use crate::apply::background;
-use crate::facts::Facts;
+use crate::facts::{self, Facts, LoadOptions};
 use crate::failure;
+use crate::flags::LayerFlags;
 use crate::layer::{FILE, LayerName, MergedLayers};
 use crate::layout;
 use crate::plan::{Plan, SetupRun};
@@ -44,6 +46,9 @@ pub struct TornDown {
     pub failed: Vec<String>,
     /// What waits, and for what.
     pub left: Vec<String>,
+    /// Whether that is records which nobody can read, so that no sweep runs them.
+    #[serde(skip)]
+    pub is_unread: bool,
 }
 
 impl TornDown {
@@ -114,11 +119,21 @@ fn find(worktree: &OpenWorktree, teardowns: &Teardowns) -> Result<Option<Stored>
     Ok(teardowns.load(&worktree.repo.home.common_dir)?.into_iter().find(is_it))
 }
 
+/// Whether the set-up of this worktree may have had a teardown: by the sweatfiles of today, or because it had others.
+fn may_have_had(worktree: &OpenWorktree, dirs: &LayerFlags) -> Result<bool> {
+    let layers = facts::load_layers(&worktree.env, &worktree.repo, dirs, LoadOptions::default())?;
+    let is_as_then = |(name, digest): (&LayerName, &Digest)| {
+        layers.layers.iter().any(|layer| layer.name == *name && layer.digest() == Some(*digest))
+    };
+    Ok(!layers.merged()?.teardown.is_empty() || !Record::load(worktree)?.layers.iter().all(is_as_then))
+}
+
 /// Runs what is recorded for this worktree, in it; nothing while files that the commands use are `held`: an agent may have
 /// written them. With `strict`, the first command that fails is the last.
 pub fn of_worktree(
     ui: &Ui,
     worktree: &OpenWorktree,
+    dirs: &LayerFlags,
     held: &dyn Fn(&[Step]) -> Result<Vec<RelPath>>,
     strict: bool,
 ) -> Result<TornDown> {
@@ -130,7 +145,9 @@ pub fn of_worktree(
             let why = [vec!["it may be of this worktree".to_owned()], failure.hints.clone()].concat();
             format!("{failure} ({})", why.join("; "))
         };
-        done.left.extend(teardowns.load_all()?.1.iter().map(told));
+        let (_, unread) = teardowns.load_all()?;
+        done.is_unread = !unread.is_empty() && may_have_had(worktree, dirs).unwrap_or(true);
+        done.left.extend(unread.iter().filter(|_| done.is_unread).map(told));
         return Ok(done);
     };
     if worktree.is_contained()? {

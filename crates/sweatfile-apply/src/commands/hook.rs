@@ -66,11 +66,14 @@ fn before_removal(ui: &Ui, env: &Env, dirs: &LayerFlags, (git, repo): (Git, Repo
     if !ui.is_dry() {
         notes.extend(background::end_all(&worktree, |_| true)?.into_iter().map(|what| format!("ended {what}")));
     }
-    let torn_down = teardown::of_worktree(ui, &worktree, &|lines| held(&worktree, dirs, lines), false)?;
+    let torn_down = teardown::of_worktree(ui, &worktree, dirs, &|lines| held(&worktree, dirs, lines), false)?;
     let word = if ui.is_dry() { "would tear down" } else { "torn down" };
     notes.extend(torn_down.ran.iter().map(|line| format!("{word}: {line}")));
     let waits = torn_down.failed.iter().chain(&torn_down.left);
-    let later = "not torn down; when the worktree is gone, `sweatfile-apply sweep` tries again";
+    let later = match torn_down.is_unread {
+        true => "not torn down",
+        false => "not torn down; when the worktree is gone, `sweatfile-apply sweep` tries again",
+    };
     notes.extend(waits.map(|line| format!("{later}: {line}")));
     Ok(notes)
 }

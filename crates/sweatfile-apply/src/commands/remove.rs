@@ -41,7 +41,7 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         background::end_all(&worktree, is_step)?.iter().for_each(|what| ui.note(format!("ended {what}")));
     }
     // Before the files that the commands need go.
-    let torn_down = teardown::of_worktree(ui, &worktree, &|lines| held(&worktree, dirs, lines), args.strict)?;
+    let torn_down = teardown::of_worktree(ui, &worktree, dirs, &|lines| held(&worktree, dirs, lines), args.strict)?;
     if let Some(failure) = torn_down.failure().filter(|_| args.strict) {
         return Err(failure);
     }

@@ -294,6 +294,15 @@ fn a_damaged_record_and_a_missing_home_stop_nobody() {
     wt.sh(&format!("{homeless} hook run pre-remove .")).exit(0).any_out().any_err();
     app.sh(&format!("{homeless} sweep")).exit(0).any_out().any_err();
     wt.apply(&["remove"]).exit(0).any_err().out_has("ran");
+    // It is told where it may be of the worktree.
+    let pre_remove = ["hook", "run", "pre-remove", "."];
+    let told = wt.apply(&pre_remove).exit(0).any_out();
+    told.err_has("not torn down: ").err_has("0.json");
+    assert!(!told.stderr.contains("tries again"), "{told}");
+    w.area("setup = [\"touch set-up\"]\n");
+    app.run("git", &["worktree", "add", "-q", "../two"]).exit(0).any_out().any_err();
+    let told = w.at(app.path.with_file_name("two")).apply(&pre_remove).exit(0).any_out().any_err();
+    assert!(!told.stderr.contains("0.json"), "{told}");
 }
 
 #[test]
