@@ -226,6 +226,27 @@ pub struct Policy {
     pub on_conflict: OnConflict,
 }
 
+impl Policy {
+    /// Leaves an agent's server in its worktree, if one of these texts of the file has one.
+    pub fn keep_agents_server<'t>(&mut self, path: &RelPath, texts: impl IntoIterator<Item = &'t [u8]>) {
+        let (file, key) = AGENTS_SERVER;
+        if path.as_path() == Path::new(file) {
+            let kind = FileType::from_path(path.as_path());
+            let is_agents = |text: &[u8], entry: &EntryPath| names_an_agent(&entry.value_in(kind, text));
+            let entry = EntryPath::parse(kind, key);
+            self.local.extend(entry.filter(|entry| texts.into_iter().any(|text| is_agents(text, entry))));
+        }
+    }
+}
+
+/// Whether a server, in JSON, is one that worktree-spawn writes. A person may have another one of the same name.
+fn names_an_agent(server: &str) -> bool {
+    let server: serde_json::Value = serde_json::from_str(server).unwrap_or_default();
+    let word = |pointer| server.pointer(pointer).and_then(serde_json::Value::as_str);
+    let program = word("/command").and_then(|command| Path::new(command).file_name());
+    program.is_some_and(|program| program == "worktree-spawn") && word("/args/0") == Some("mcp")
+}
+
 /// A pattern for paths. As in `.gitignore`, a pattern without a slash matches a name in any directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Glob {
@@ -340,9 +361,6 @@ impl Settings {
                 let holds = rule.is_strangers && execution_risk::holds_settings(path.as_path());
                 policy.local = local.iter().filter_map(entry).filter(|entry| !holds || is_free(entry)).collect();
             }
-        }
-        if path.as_path() == Path::new(AGENTS_SERVER.0) {
-            policy.local.extend(EntryPath::parse(kind, AGENTS_SERVER.1));
         }
         if is_reviewed {
             policy.review = review.iter().filter_map(entry).collect();

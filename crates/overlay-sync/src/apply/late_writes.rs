@@ -267,7 +267,8 @@ fn base_of(workspace: &Workspace, late: &LateText) -> Option<Digest> {
 /// at what comes back here.
 fn waits(settings: &Settings, workspace: &Workspace, path: &RelPath, file: &ReadFile, text: &[u8]) -> bool {
     let (kind, present) = (FileType::from_path(path.as_path()), &*file.bytes);
-    let policy = Policy { mode: file.mode, ..settings.policy(path, false) };
+    let mut policy = Policy { mode: file.mode, ..settings.policy(path, false) };
+    policy.keep_agents_server(path, [present, text]);
     let own = |text: &[u8]| -> Option<BTreeSet<String>> {
         let shared = kind.leaves(&strip(kind, text, &policy.local)?)?;
         Some(kind.leaves(text)?.into_iter().filter(|leaf| !shared.contains(leaf)).collect())

@@ -52,7 +52,9 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
     let mut here = all.into_iter().find(|workspace| workspace.root == top);
     for (path, ReadFile { bytes, mode, .. }) in files {
         // The workspace's own entries do not enter the overlay.
-        let (kind, local) = (FileType::from_path(path.as_path()), overlay.settings.policy(&path, false).local);
+        let (kind, mut policy) = (FileType::from_path(path.as_path()), overlay.settings.policy(&path, false));
+        policy.keep_agents_server(&path, [&*bytes]);
+        let local = policy.local;
         let shared = if local.is_empty() { Some(bytes.to_vec()) } else { strip(kind, &bytes, &local) };
         let shared = shared.ok_or_else(|| {
             Failure::malformed(format!("{path}: its local entries cannot be told from the others"))

@@ -111,6 +111,8 @@ pub fn read(
         Some(base) if overlay != Some(base) || here != Some(base) => ground.content(&base)?,
         _ => None,
     };
+    let sides = [&seen.here, &seen.overlay].into_iter().flatten().map(|file| &*file.bytes);
+    seen.policy.keep_agents_server(path, sides.chain(seen.base_bytes.as_deref()));
     let is_known = overlay.is_some() || seen.base.is_some();
     if is_known && here.is_some() && here != seen.base && here != overlay {
         // As far as the store still has them.

@@ -71,6 +71,31 @@ fn local_entries_neither_leave_nor_enter_a_workspace() {
     s.app.overlay(&["sync"]).exit(2).err_has("config.toml:2").err_has("`local` cannot hold `a..b`");
 }
 
+/// Only what worktree-spawn writes there is one worktree's.
+#[test]
+fn a_server_that_has_the_name_of_an_agents_is_shared() {
+    let w = World::new();
+    let s = scene(&w);
+    let own = r#"{"mcpServers":{"shopfloor":{"command":"my-own-server"}}}"#;
+    s.app.sh("echo .mcp.json >> .git/info/exclude").exit(0);
+    // Nothing need be taken out of a text that does not parse.
+    s.a.write(".mcp.json", "{");
+    s.a.overlay(&["add", ".mcp.json"]).succeeds();
+    assert_eq!(s.text(".mcp.json"), "{");
+    std::fs::remove_file(s.overlay(".mcp.json")).unwrap();
+    s.a.write(".mcp.json", own);
+    s.a.overlay(&["add", ".mcp.json"]).succeeds();
+    s.attach();
+    s.all_are(".mcp.json", own);
+    s.b.write(".mcp.json", "{\"mcpServers\":");
+    s.sync(1).err_has("it no longer parses");
+    let agents = own.replace("\"my-own-server\"", "\"/opt/worktree-spawn\",\"args\":[\"mcp\",\"--as\",\"main.b\"]");
+    s.b.write(".mcp.json", &agents);
+    s.sync(0).any_err();
+    s.all_but(&s.b, ".mcp.json", own);
+    assert_eq!(s.b.read(".mcp.json"), agents);
+}
+
 #[test]
 fn down_files_are_not_pushed_and_propagated_deletions_spare_edits() {
     let w = World::new();
