@@ -92,10 +92,7 @@ fn late_state(here: Option<LateState>, overlay: Option<LateState>) -> Option<(Fi
 }
 
 pub fn run(ui: &Ui, overlay: Option<Overlay>, args: &WorkspaceArgs) -> Result<Exit> {
-    let Some(overlay) = overlay else {
-        ui.note("this repository has no overlay: its usual place is the one of another repository of this name");
-        return Ok(Exit::Done);
-    };
+    let Some(overlay) = overlay else { return Ok(Exit::Done) };
     let workspaces = chosen(ui, &overlay, args)?;
     for_each_file(ui, &overlay, &workspaces, &mut |answer| print(ui, answer))?;
     Ok(Exit::Done)

@@ -36,13 +36,18 @@ impl Overlay {
         Overlay::of(ui, env, flags, git, repo)
     }
 
-    /// The same for a command that only looks; none where no worktree is attached and the usual place is the overlay of
-    /// another repository, which has the same name.
+    /// The same for a command that only looks; none, which is said, where no worktree is attached, no setting names an
+    /// overlay and the usual place is the overlay of another repository, which has the same name.
     pub fn find_own(ui: &Ui, env: &Env, flags: &OverlayFlags) -> Result<Option<Overlay>> {
         let (git, repo) = Git::here(env)?;
-        let is_unused = flags.value("overlay").is_none() && Workspace::overlays_of(&repo.common_dir).next().is_none();
+        let is_named = load_config(env, &repo, flags)?.value("overlay").is_some();
+        let is_unused = !is_named && Workspace::overlays_of(&repo.common_dir).next().is_none();
         match Overlay::of(ui, env, flags, git, repo) {
-            Err(failure) if is_unused && failure::OTHER_REPOSITORY.is_kind_of(&failure) => Ok(None),
+            Err(failure) if is_unused && failure::OTHER_REPOSITORY.is_kind_of(&failure) => {
+                let hint = failure.hints.join("; ");
+                ui.note(format!("this repository has no overlay, and its usual place is taken: {failure}; {hint}"));
+                Ok(None)
+            }
             found => found.map(Some),
         }
     }

@@ -147,6 +147,11 @@ fn a_repository_without_an_overlay_is_not_concerned_with_that_of_another_of_its_
     one.overlay(&["add", ".env"]).succeeds();
     one.overlay(&["attach"]).succeeds();
     other.shopfloor(&["status"]).exit(0).out_has("main checkout");
-    other.overlay(&["status"]).exit(0).err_has("has no overlay");
+    let status = other.overlay(&["status"]).exit(0);
+    status.err_has("has no overlay").err_has("overlays/app").err_has("--overlay DIR");
     other.overlay(&["attach"]).exit(2).err_has("belongs to");
+    // One that a setting names is a wrong setting, wherever it is.
+    let named = w.home(".local/share/shopfloor/overlays/app");
+    write(&w.home(".config/shopfloor/config.toml"), &format!("[overlay-sync]\noverlay = \"{}\"\n", named.display()));
+    other.overlay(&["status"]).exit(2).err_has("belongs to");
 }
