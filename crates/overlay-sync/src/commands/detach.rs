@@ -23,10 +23,14 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
         let workspaces = args.workspaces(ui, overlay)?;
         let (exit, troubled) = preview(ui, overlay, &workspaces)?;
         for workspace in &workspaces {
-            let waits = workspace.far.is_some() && !waiting(from_ref(workspace)).is_empty();
-            match waits || troubled.contains(&workspace.id) {
-                true => warn_that_it_stays(ui, workspace),
-                false => print_membership(ui, workspace, false),
+            match workspace.far {
+                None if troubled.contains(&workspace.id) => warn_that_it_stays(ui, workspace),
+                // A preview asks no machine.
+                Some(_) if !waiting(from_ref(workspace)).is_empty() => ui.warn(format!(
+                    "{} stays attached if its machine answers and something in it is still held, and is detached otherwise",
+                    workspace.root.display()
+                )),
+                _ => print_membership(ui, workspace, false),
             }
         }
         return Ok(exit);

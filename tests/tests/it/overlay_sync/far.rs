@@ -125,7 +125,7 @@ fn what_starts_programs_waits_for_a_person_on_its_way_from_a_machine() {
     }
     // Even where nothing waits here.
     configure(&w, "[overlay-sync]\nreview = []\n");
-    let (s, big) = (scene(&w), Machine::new(&w, "big"));
+    let (s, mut big) = (scene(&w), Machine::new(&w, "big"));
     // A repository can keep a file here, unapproved too, and sends none away.
     let tables = "[overlay-sync.path.\"secret.jsonl\"]\nremote = false\n[overlay-sync.path.\".env\"]\nremote = true\n";
     s.app.commit(".shopfloor/config.toml", tables);
@@ -144,9 +144,18 @@ fn what_starts_programs_waits_for_a_person_on_its_way_from_a_machine() {
     assert!(s.a.read(CLAUDE).contains("cat") && !s.a.read(CLAUDE).contains("evil"));
     let waits = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
     assert_eq!(text(waits.last().unwrap(), "/workspace"), place(&big));
+    let foreseen = s.app.overlay(&["detach", "-n", &place(&big)]).any_status();
+    foreseen.err_has("stays attached if its machine answers");
+    assert!(!foreseen.stdout.contains("would detach"), "{foreseen}");
     s.app.overlay(&["detach", &place(&big)]).exit(1).any_out().err_has("stays attached");
     s.app.overlay(&["accept", id(waits.last().unwrap())]).exit(0).any_out().any_err();
     assert!(s.a.read(CLAUDE).contains("evil") && x.read(CLAUDE).contains("evil"));
+    // One that does not answer is detached.
+    x.write(CLAUDE, &hooked.replace("evil", "worse"));
+    s.app.overlay(&["sync"]).exit(1).any_out().err_has("is held");
+    big.vanish();
+    s.app.overlay(&["detach", "-n", &place(&big)]).any_status().any_out().err_has("and is detached otherwise");
+    s.app.overlay(&["detach", &place(&big)]).any_status().any_err().out_has("detached");
 }
 
 #[test]
