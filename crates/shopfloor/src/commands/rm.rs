@@ -55,8 +55,11 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
     overview::ask_forge(&there, true)?;
     let is_merged = |row: &Row| row.request.as_ref().is_some_and(|request| request["state"] == "merged");
     let (mut taken, mut stay) = (Vec::new(), Vec::new());
-    for row in here(env)?.iter().filter(|row| is_merged(row) && row.task.as_deref() == Some("needs_review")) {
+    for row in here(env)?.iter().filter(|row| is_merged(row) && row.task.as_deref() != Some("idle")) {
         let Some(worker) = &row.worker else { continue };
+        if common.dry_run && row.task.as_deref() != Some("needs_review") {
+            continue;
+        }
         if common.dry_run {
             let would = format!("take in the request of {}", row.name);
             show_would(ui, &json!({ "id": row.id, "worktree": row.worktree }), &[would]);
@@ -70,7 +73,7 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
         match (done.status.code(), error) {
             (0, _) => taken.push(worker.clone()),
             // Its request was of earlier work.
-            (_, Some(error)) if error["kind"] == "wrong_state" => {}
+            (_, Some(error)) if error["kind"] == "not_found" => {}
             (_, error) => {
                 let why = error.and_then(|error| error["message"].as_str()).unwrap_or("its request cannot be taken in");
                 let why = why.lines().map(str::trim).collect::<Vec<_>>().join("; ");

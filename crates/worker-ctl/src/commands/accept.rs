@@ -132,12 +132,15 @@ fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Optio
             let would = format!("take in request {} of {name}, as it was known last", request.number);
             return Ok(Some(commands::show(ctx.ui, answer(name, "merged", "", &ctx.repo.branch), &[would])));
         }
-        return match args.merged {
-            true => Err(failure::WRONG_STATE
-                .failure(format!("no request of {name} was merged that was not taken in yet"))
-                .hint("`worker-ctl status --requests` shows the requests")),
-            false => Ok(None),
-        };
+        if !args.merged {
+            return Ok(None);
+        }
+        // One that was merged while it works.
+        if worker.has_request() && known.of(&worker.branch).is_some_and(|request| request.state == "merged") {
+            require_review(worker)?;
+        }
+        return Err(Failure::not_found(format!("no request of {name} was merged that was not taken in yet"))
+            .hint("`worker-ctl status --requests` shows the requests"));
     };
     let _lock = ctx.lock(name)?;
     if ctx.worker(name)?.work.commit_sha != worker.work.commit_sha {

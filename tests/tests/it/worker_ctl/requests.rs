@@ -280,6 +280,9 @@ fn what_was_merged_there_is_taken_in_here() {
     floor.ctl(&["request", "adam", "--yes"]).exit(0).any_out().any_err();
     let (mine, new) = (head(&at), squash(&w, &forge, 100, "feature/adam"));
     let before = tip(&floor);
+    // Nor is anything while its worker was sent back.
+    floor.ctl(&["reject", "adam", "Again."]).exit(0).any_out().any_err();
+    floor.app.shopfloor(&["rm", "--merged"]).exit(1).any_out().err_has("adam stays: adam is rejected");
     // A commit that nobody there has seen is not taken in.
     commit(&at, "More", &["more.txt"], "more\n");
     floor.until("adam", "needs_review");
