@@ -28,6 +28,8 @@ pub fn need(worker: &Worker) -> Option<Need> {
         _ if worker.has_open_task() && worker.notes.iter().any(Note::is_of_lost_branch) => Some(Need::Fault),
         _ if !worker.has_open_task() || ["offline", "queued"].contains(&worker.status()) => None,
         Activity::Fresh => Some(Need::Fresh),
+        // A running `up` lets it go on then.
+        _ if worker.program.limit.as_ref().is_some_and(|limit| limit.until_unix.is_some()) => None,
         _ if worker.notes.iter().any(|note| matches!(note, Note::Restarted(_) | Note::LimitOver(_))) => {
             Some(Need::Resume)
         }

@@ -408,6 +408,13 @@ impl Worker {
         }
     }
 
+    /// Its notes, but for what is done without a person when its usage limit ends.
+    pub fn open_notes(&self, now: i64) -> impl Iterator<Item = &Note> {
+        let limit = self.program.limit.as_ref();
+        let is_held = limit.is_some_and(|limit| limit.until_unix.is_some() && limit.holds(now));
+        self.notes.iter().filter(move |note| !is_held || !note.is_of_restart())
+    }
+
     /// How its work lands.
     pub fn land(&self) -> LandAs {
         self.adopted.as_ref().map(|adopted| adopted.land).unwrap_or_default()

@@ -55,7 +55,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             let error = failure.as_ref().map_or(Value::Null, |failure| ui.error_key(failure));
             ui.json_of_both(&answer(&overview, &rows(&overview)), &error);
         } else {
-            lines(ui, &overview, &here).iter().for_each(|line| ui.line(line));
+            lines(ui, &overview, (&here, env.later().now)).iter().for_each(|line| ui.line(line));
         }
         return Ok(failure.map_or(Exit::Done, |failure| failure.exit));
     }
@@ -77,7 +77,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
                 let board = board::lines(rows, is_up(&overview), (now.as_second(), &local_clock(now)), screen());
                 board.into_iter().chain(problems).take(screen().height).collect()
             }
-            false => lines(ui, &overview, &here).into_iter().chain(problems).collect(),
+            false => lines(ui, &overview, (&here, env.later().now)).into_iter().chain(problems).collect(),
         };
         if shown != last {
             if is_screen {
@@ -105,9 +105,9 @@ fn is_up(overview: &Overview) -> bool {
 }
 
 /// The table in columns, and a line about the ledger.
-fn lines(ui: &Ui, overview: &Overview, here: &str) -> Vec<String> {
+fn lines(ui: &Ui, overview: &Overview, (here, now): (&str, jiff::Timestamp)) -> Vec<String> {
     let rows = rows(overview);
-    let table = table(&rows, here);
+    let table = table(&rows, here, now);
     let columns = table.first().map_or(0, Vec::len);
     let width = |column: usize| table.iter().map(|row| printable(&row[column]).chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::board::{BoardRow, Need, Standing};
 use shopfloor_core::text::printable;
+use shopfloor_core::time::local_minute;
 use shopfloor_core::ui::in_front_words;
 
 use crate::facts::overview::Overview;
@@ -267,6 +268,12 @@ impl Row {
         }
     }
 
+    /// When a limited agent goes on.
+    pub fn limited_until(&self, now: jiff::Timestamp) -> Option<String> {
+        let time = self.record["limited_until_at"].as_str()?.parse().ok()?;
+        Some(local_minute(time, now))
+    }
+
     /// Whether the board shows it. In the main checkout a person works.
     pub fn is_on_board(&self) -> bool {
         !self.is_main || self.waits_for.is_some()
@@ -313,19 +320,22 @@ impl Row {
 }
 
 /// The table that a person reads.
-pub fn table(rows: &[Row], here: &str) -> Vec<Vec<String>> {
+pub fn table(rows: &[Row], here: &str, now: jiff::Timestamp) -> Vec<Vec<String>> {
     let head = ["NAME", "STATE", "WAITS FOR", "BRANCH", "CHANGES", "FILES", "EVENTS", "WORKTREE"];
     let head = head.map(str::to_owned).to_vec();
-    std::iter::once(head).chain(rows.iter().map(|row| cells(row, here))).collect()
+    std::iter::once(head).chain(rows.iter().map(|row| cells(row, here, now))).collect()
 }
 
-fn cells(row: &Row, here: &str) -> Vec<String> {
+fn cells(row: &Row, here: &str, now: jiff::Timestamp) -> Vec<String> {
     let state = match (&row.task, &row.fault, &row.activity) {
         (Some(task), ..) if row.alive == "unknown" => format!("unreachable, task {task}"),
         (Some(task), Some(fault), _) => format!("error ({fault}), task {task}"),
         (Some(task), ..) if row.record["seen"] == false => format!("offline (not seen), task {task}"),
         (Some(task), ..) if row.alive != "up" => format!("offline, task {task}"),
-        (Some(task), _, Some(activity)) if activity != "unknown" => format!("{task}, {activity}"),
+        (Some(task), _, Some(activity)) if activity != "unknown" => {
+            let until = row.limited_until(now).filter(|_| activity == "limited");
+            format!("{task}, {activity}{}", until.map_or(String::new(), |at| format!(" until {at}")))
+        }
         (Some(task), ..) => task.clone(),
         (None, ..) => row.state(),
     };

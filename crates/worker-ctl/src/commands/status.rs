@@ -258,14 +258,14 @@ fn board_row(ctx: &Context<'_>, worker: &Worker) -> BoardRow {
         state: worker.status().to_owned(),
         does: does.map_or(String::new(), |activity| activity.word().to_owned()),
         since: Some(needed_since(&ctx.root, worker, need)),
-        what: what(standing, worker),
+        what: what(standing, worker, ctx.now()),
         standing,
     }
 }
 
 /// What a person should know first: what there is to do, else the task.
-fn what(standing: Standing, worker: &Worker) -> String {
-    let (name, note) = (&worker.name, worker.notes.iter().min_by_key(|note| note.rank()));
+fn what(standing: Standing, worker: &Worker, now: i64) -> String {
+    let (name, note) = (&worker.name, worker.open_notes(now).min_by_key(|note| note.rank()));
     let prompt = worker.work.prompt.as_deref().and_then(|prompt| prompt.lines().next()).unwrap_or_default();
     match standing {
         Standing::Needs(Need::Asks) => {
@@ -348,7 +348,7 @@ fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> S
 fn notes(ctx: &Context<'_>, worker: &Worker) -> Vec<String> {
     let count = ctx.of(worker).map_or(0, |ctx| stashes(&ctx.repo, worker).len());
     let stashed = (count > 0).then(|| format!("it has {count} in `git stash list`, which all workers share"));
-    let mut notes: Vec<&Note> = worker.notes.iter().collect();
+    let mut notes: Vec<&Note> = worker.open_notes(ctx.now()).collect();
     notes.sort_by_key(|note| note.rank());
     notes.into_iter().map(Note::to_string).chain(stashed).collect()
 }

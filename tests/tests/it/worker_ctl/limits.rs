@@ -85,9 +85,13 @@ fn a_limit_is_neither_rest_nor_error_and_nothing_is_typed_until_it_is_over() {
     // That it waits at its prompt is no news, and its own end by a person neither ends the limit.
     let idle = json!({ "hook_event_name": "Notification", "notification_type": "idle_prompt", "session_id": "s-1" });
     hook(&floor, "adam", &idle);
+    let hooks = "hooks = \"claude\"\n";
+    configure(&floor, hooks, &format!("{hooks}resume_conversation = [\"CONVERSATION={{conversation}}\"]\n"));
     floor.ctl(&["down"]).succeeds();
     floor.ctl(&["up", "adam"]).succeeds();
-    assert_eq!(text(&floor.status("adam"), "/activity"), "limited");
+    let row = floor.status("adam");
+    assert_eq!((text(&row, "/activity"), &row["needs"], &row["notes"]), ("limited", &Value::Null, &json!([])));
+    floor.app.shopfloor(&["status"]).any_status().any_err().out_has("working, limited until ").out_has(&clock);
     assert_eq!(floor.prompts().len(), 1, "a text was sent");
     floor.ctl(&["message", "adam", "all the same", "--force"]).succeeds();
     hook(&floor, "adam", &event("UserPromptSubmit"));

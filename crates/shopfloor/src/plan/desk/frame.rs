@@ -10,7 +10,7 @@ use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::time::local_clock;
 
 use super::keys::KEYS;
-use super::list::{ListLine, lines, side, state, until, what};
+use super::list::{ListLine, lines, side, state, what};
 use super::{Desk, DiffRow, Mode, key};
 use crate::facts::desk_feed::{Content, PageKind, Review};
 use crate::plan::rows::Row;
@@ -143,7 +143,7 @@ impl Draw<'_> {
         let limited: Vec<&Row> = rows().filter(|row| row.activity.as_deref() == Some("limited")).collect();
         let first = limited.iter().filter(|row| row.record["limited_until_at"].is_string());
         let first =
-            first.min_by_key(|row| row.record["limited_until_at"].as_str()).and_then(|row| until(row, desk.now));
+            first.min_by_key(|row| row.record["limited_until_at"].as_str()).and_then(|row| row.limited_until(desk.now));
         let place = match &desk.sites[..] {
             [site] if self.width < NARROW => printable(&site.name),
             [site] => {

@@ -3,7 +3,6 @@
 use serde_json::Value;
 use shopfloor_core::board::{Need, Standing};
 use shopfloor_core::text::printable;
-use shopfloor_core::time::local_minute;
 
 use super::{Desk, key};
 use crate::plan::rows::Row;
@@ -128,17 +127,12 @@ pub fn what(row: &Row, now: jiff::Timestamp) -> String {
     let limit = row.record["limit"].as_str().filter(|_| row.activity.as_deref() == Some("limited"));
     match limit {
         Some(limit) => {
-            format!("{}{}", printable(limit), until(row, now).map_or(String::new(), |at| format!(", goes on {at}")))
+            let until = row.limited_until(now).map_or(String::new(), |at| format!(", goes on {at}"));
+            format!("{}{until}", printable(limit))
         }
         None if text.is_empty() && row.held > 0 => format!("{} files are held until you decide", row.held),
         None => text,
     }
-}
-
-/// When a limited agent goes on.
-pub fn until(row: &Row, now: jiff::Timestamp) -> Option<String> {
-    let time = row.record["limited_until_at"].as_str()?.parse().ok()?;
-    Some(local_minute(time, now))
 }
 
 /// What stands at the right: the check, the size of the change, and who it clashes with.
