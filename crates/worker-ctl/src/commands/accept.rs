@@ -150,7 +150,10 @@ fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Optio
     let branch = &ctx.repo.branch;
     match ctx.ui.is_json() {
         true => ctx.ui.json(&answer(name, "merged", &new, branch)),
-        false => ctx.ui.note(format!("request {} of {name} was merged into {branch}", request.number)),
+        false => {
+            ctx.ui.line(&new);
+            ctx.ui.note(format!("request {} of {name} was merged into {branch}", request.number));
+        }
     }
     Ok(Some(Exit::Done))
 }

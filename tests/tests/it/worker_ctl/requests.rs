@@ -348,7 +348,8 @@ fn a_worker_of_the_clone_makes_requests_too() {
     // Also if it was asked a moment before.
     floor.ctl(&["status", "--requests"]).exit(0).any_out().any_err();
     let new = squash(&w, &forge, 100, "worker/adam");
-    floor.ctl(&["accept", "adam"]).exit(0).any_out().err_has("request 100 of adam was merged into main");
+    let taken = floor.ctl(&["accept", "adam"]).exit(0);
+    taken.out_has(&format!("{new}\n")).err_has("request 100 of adam was merged into main");
     assert_eq!((tip(&floor), head(&at), text(&floor.status("adam"), "/task")), (new.clone(), new, "idle"));
     // The next work on a branch of this name is other work.
     let at = by_hand(&floor, "adam", &[("c.txt", "c\n")]);
