@@ -90,7 +90,7 @@ pub fn in_rollout(tail: &[u8], begun: i64, now: i64) -> Option<UsageLimit> {
 fn of_windows(windows: &Value, now: i64) -> UsageLimit {
     let is_full = |window: &&Value| window["used_percent"].as_f64().is_some_and(|used| used >= 100.0);
     let full = [&windows["primary"], &windows["secondary"]].into_iter().filter(is_full);
-    let window = full.max_by_key(|window| window["resets_at"].as_i64()).unwrap_or(&windows["primary"]);
+    let window = full.max_by_key(|window| seconds(&window["resets_at"])).unwrap_or(&windows["primary"]);
     let kind = match window["window_minutes"].as_u64() {
         Some(300) => Some("five_hour".to_owned()),
         Some(10_080) => Some("weekly".to_owned()),
@@ -99,8 +99,13 @@ fn of_windows(windows: &Value, now: i64) -> UsageLimit {
     UsageLimit { since_unix: now, until_unix: believed(&window["resets_at"], now), kind }
 }
 
+/// A time in whole seconds; one with a fraction is the second after it.
+fn seconds(time: &Value) -> Option<i64> {
+    time.as_i64().or_else(|| time.as_f64().map(|time| time.ceil() as i64))
+}
+
 fn believed(time: &Value, now: i64) -> Option<i64> {
-    time.as_i64().filter(|time| *time > now && *time <= now.saturating_add(FURTHEST))
+    seconds(time).filter(|time| *time > now && *time <= now.saturating_add(FURTHEST))
 }
 
 /// A program's word for a limit, unless it is no word.
@@ -231,8 +236,9 @@ mod tests {
         let known = |kind: &str| Some((Some(NOW + 62), Some(kind.to_owned())));
         assert_eq!(told("1795887503", "\"five_hour\""), known("five_hour"));
         assert_eq!(told("1795887503", "\"seven_day\""), known("weekly"));
+        assert_eq!(told("1795887502.5", "\"seven_day\""), known("weekly"));
         let far = (NOW + FURTHEST + 1).to_string();
-        for odd in ["1795887441", "-5", "0", "\"soon\"", "1795887503.5", "99999999999999999999", "null", &far] {
+        for odd in ["1795887441", "-5", "0", "\"soon\"", "1795887440.5", "99999999999999999999", "null", &far] {
             assert_eq!(told(odd, "\"\\u001b[2J\""), Some((None, None)), "{odd}");
         }
         assert_eq!(in_transcript(b"{\"quotaLimits\":null}\n", NOW), None);
