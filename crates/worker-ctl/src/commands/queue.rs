@@ -218,6 +218,8 @@ fn read_lines(ctx: &Context<'_>, file: &Path) -> Result<Vec<(String, QueuedTask)
     let bytes = bytes.ok_or_else(|| {
         Failure::malformed(format!("the file {} does not exist", file.display())).hint("name a file that exists")
     })?;
+    // Some editors begin a file with the mark.
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
     let mut tasks = Vec::new();
     for (number, line) in
         bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty())

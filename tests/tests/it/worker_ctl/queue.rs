@@ -25,7 +25,7 @@ fn assert_says(floor: &Floor<'_>, args: &[&str], text: &str) {
 /// Queues these tasks, a line of JSON each.
 fn queue(floor: &Floor<'_>, lines: &[Value]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    floor.root.write("tasks.jsonl", &text);
+    floor.root.write("tasks.jsonl", &format!("\u{feff}{text}"));
     floor.ctl(&["start", "--queue", "tasks.jsonl"]).succeeds().any_err();
 }
 
