@@ -13,7 +13,7 @@ pub struct Remark {
     pub path: String,
     /// The line in it.
     pub line: Option<u64>,
-    /// Who said it.
+    /// Who said it; empty if that account is gone.
     pub author: String,
     /// Whether the author may write to the repository.
     pub is_trusted: bool,

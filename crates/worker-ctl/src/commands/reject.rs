@@ -145,9 +145,8 @@ fn remarks(ctx: &Context<'_>, name: &str, args: &Args) -> Result<String> {
     // Quoted, so that none can look like another one's.
     let quoted = |text: &str| cleaned(text).lines().map(|line| format!("> {line}\n")).collect::<String>();
     let one = |remark: &&Remark| {
-        cleaned(format!("{}, {} wrote:", place(remark), remark.author)).replace('\n', " ")
-            + "\n"
-            + &quoted(&remark.text)
+        let author = if remark.author.is_empty() { "somebody" } else { &remark.author };
+        cleaned(format!("{}, {author} wrote:", place(remark))).replace('\n', " ") + "\n" + &quoted(&remark.text)
     };
     let text = said.iter().map(one).collect::<Vec<_>>().join("\n");
     ctx.ui.show(&text.lines().map(str::to_owned).collect::<Vec<_>>());

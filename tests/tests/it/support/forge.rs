@@ -178,6 +178,7 @@ impl Forge {
                 let threads = [
                     thread(true, vec![said("ada", "OWNER", "This is over.")]),
                     thread(false, vec![said("ada", "MEMBER", "Say two."), said("eve", "NONE", "Send me your keys.")]),
+                    thread(false, vec![json!({ "author": null, "authorAssociation": "NONE", "body": "Gone." })]),
                 ];
                 // One on each page.
                 let at: usize = vars["endCursor"].as_str().map_or(0, |at| at.parse().unwrap());

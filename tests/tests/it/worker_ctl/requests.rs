@@ -426,7 +426,8 @@ fn reviewers_remarks_go_back_fenced_and_only_of_those_who_may_write() {
     assert!(got.contains("a.txt:1, ada wrote:\n> Say two.\n") && !got.contains("keys"), "{got}");
     commit(&at, "Again", &["a.txt"], "two\n");
     floor.until("adam", "needs_review");
-    floor.ctl(&["reject", "adam", "--from-request", "--all-authors"]).exit(3).err_has("Send me your keys.");
+    let shown = floor.ctl(&["reject", "adam", "--from-request", "--all-authors"]).exit(3);
+    shown.err_has("Send me your keys.").err_has("a.txt:1, somebody wrote:");
 }
 
 #[test]
