@@ -420,6 +420,8 @@ pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NOW: jiff::Timestamp = jiff::Timestamp::UNIX_EPOCH;
     use crate::facts::run_tool::Answer;
     use serde_json::json;
     use shopfloor_core::proc::Status;
@@ -475,24 +477,23 @@ mod tests {
             "activity": "rests", "worktree": "big:/w/eve", "alive": "up", "unreachable_since_at": "2026-01-01T00:00:00Z" });
         let row = worker_row(&worker);
         assert_eq!((row.alive.as_str(), row.on_board().state.as_str()), ("unknown", "unreachable"));
-        assert_eq!(cells(&row, "/app")[..3], ["big:eve", "unreachable, task needs_review", "you: review"]);
+        assert_eq!(cells(&row, "/app", NOW)[..3], ["big:eve", "unreachable, task needs_review", "you: review"]);
     }
 
     #[test]
     fn an_agent_whose_terminal_is_gone_with_all_others_waits_to_be_resumed() {
         let worker = |task: &str, needs: Option<&str>| json!({ "name": "eve", "id": "eve", "task": task, "needs": needs, "alive": "down", "seen": false });
-        let shown = |task: &str, needs: Option<&str>| cells(&worker_row(&worker(task, needs)), "/app")[1..3].to_vec();
+        let shown = |task, needs| cells(&worker_row(&worker(task, needs)), "/app", NOW)[1..3].to_vec();
         assert_eq!(shown("working", Some("resume")), ["offline (not seen), task working", "you: resume"]);
         assert_eq!(shown("idle", None), ["offline (not seen), task idle", ""]);
     }
 
     #[test]
     fn a_path_is_short_below_and_beside_the_main_checkout() {
-        let place = |worktree: &str| cells(&Row { worktree: worktree.to_owned(), ..Row::default() }, "/src/app").pop();
-        for (worktree, shown) in
-            [("/src/app", "."), ("/src/app/x/y", "x/y"), ("/src/app2", "../app2"), ("/else/x", "/else/x")]
-        {
-            assert_eq!(place(worktree).as_deref(), Some(shown));
+        let row = |worktree: &str| Row { worktree: worktree.to_owned(), ..Row::default() };
+        let pairs = [("/src/app", "."), ("/src/app/x/y", "x/y"), ("/src/app2", "../app2"), ("/else/x", "/else/x")];
+        for (worktree, shown) in pairs {
+            assert_eq!(cells(&row(worktree), "/src/app", NOW).pop().as_deref(), Some(shown));
         }
     }
 }

@@ -188,7 +188,7 @@ impl Desk {
 
     /// Actions about the selected agent.
     fn on_agent(&mut self, action: Action) -> Vec<Effect> {
-        let Some((site, row)) = self.row() else {
+        let Some((_, row)) = self.row() else {
             self.without_agent(action);
             return Vec::new();
         };
@@ -201,7 +201,6 @@ impl Desk {
             return address.map(Effect::Open).into_iter().collect();
         }
         let (name, is_idle) = (printable(&row.name), row.task.as_deref() == Some("idle"));
-        let by_id = row.is_own().then(|| beginner(site, row));
         let Some(target) = self.target() else {
             self.without_worker(action);
             return Vec::new();
@@ -217,10 +216,7 @@ impl Desk {
             Action::Review => return vec![self.run_review(&target)],
             Action::Resume if is_idle => self.said = Some(format!("{name} has no task: `s` gives it one")),
             Action::Resume => return vec![self.run_for(&target, "resume", &[], None)],
-            Action::Send if is_idle => {
-                let to = by_id.unwrap_or_else(|| target.clone());
-                self.mode = Mode::Write(Draft { what: What::Task, to, text: String::new() });
-            }
+            Action::Send if is_idle => self.mode = self.task_for(&target),
             Action::Send => self.mode = write(What::Send),
             Action::Land => {
                 // What is shown is pinned first, so that nothing else lands.
@@ -251,6 +247,13 @@ impl Desk {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// A task for the selected agent, by its id where it has one: `shopfloor start` may know several of its name.
+    fn task_for(&self, target: &Target) -> Mode {
+        let own = self.row().filter(|(_, row)| row.is_own()).map(|(site, row)| beginner(site, row));
+        let to = own.unwrap_or_else(|| target.clone());
+        Mode::Write(Draft { what: What::Task, to, text: String::new() })
     }
 
     /// Where no agent was started yet, a task does that.
