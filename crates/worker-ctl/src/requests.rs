@@ -80,6 +80,11 @@ impl Requests {
         self
     }
 
+    /// Takes the request of a branch away, because it is another's.
+    pub fn forget(&mut self, branch: &str) {
+        self.branches.remove(branch);
+    }
+
     /// Keeps it for those who do not ask.
     pub fn keep(self, root: &Path) -> Result<Requests> {
         fs::replace(&layout::requests(root), &serde_json::to_vec(&self).unwrap_or_default(), Some(fs::PRIVATE))?;

@@ -126,7 +126,7 @@ pub fn merged(
 fn ask(ctx: &Context<'_>, own: &Own, worker: &Worker, is_only: bool) -> Result<Option<(Forge, Requests)>> {
     let asked = own.forge(ctx).and_then(|forge| {
         let asked = Requests::ask_now(&ctx.root.path, &forge, &own.named_one(&worker.branch)?)?;
-        Ok((forge, asked.keep(&ctx.root.path)?))
+        Ok((forge, own.without_former(asked, [worker])?.keep(&ctx.root.path)?))
     });
     match asked {
         Ok(asked) => Ok(Some(asked)),

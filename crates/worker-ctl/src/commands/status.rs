@@ -125,7 +125,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         let branches: Vec<String> = state.workers.values().map(|worker| worker.branch.clone()).collect();
         let branches = own.named(&branches)?;
         let root = &ctx.root.path;
-        Requests::ask((root, ctx.now(), args.fresh), &own.forge(ctx)?, &branches)?.keep(root)?;
+        let asked = Requests::ask((root, ctx.now(), args.fresh), &own.forge(ctx)?, &branches)?;
+        own.without_former(asked, state.workers.values())?.keep(root)?;
     }
     let seen = SeenState::read(ctx, &host_status::ask_and_tell(ctx))?;
     if ctx.ui.is_json() {

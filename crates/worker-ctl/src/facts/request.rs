@@ -277,6 +277,23 @@ impl Own {
             _ => !is_landed(worker, &request.oid) && self.has(&request.oid, sha)?,
         })
     }
+
+    /// The requests without those that are over and of former workers, whose branches had the same names.
+    pub fn without_former<'w>(
+        &self,
+        mut asked: Requests,
+        workers: impl IntoIterator<Item = &'w Worker>,
+    ) -> Result<Requests> {
+        for worker in workers {
+            let Some(request) = asked.of(&worker.branch).filter(|request| request.state != "open") else { continue };
+            let is_its = worker.pushed.is_some() || is_landed(worker, &request.oid);
+            let has_it = |sha: &String| self.has(&request.oid, sha);
+            if !is_its && !worker.work.commit_sha.as_ref().map_or(Ok(false), has_it)? {
+                asked.forget(&worker.branch);
+            }
+        }
+        Ok(asked)
+    }
 }
 
 /// Whether this commit of the worker's branch has landed as another one.

@@ -293,11 +293,14 @@ fn what_was_merged_there_goes_here_and_nothing_else() {
     assert_eq!(app.git(&["branch", "--list", "*one"]), "");
     assert_eq!(app.git(&["for-each-ref", "--contains", &tip, "refs/shopfloor/accepted/"]).lines().count(), 1);
     assert_eq!((row(app, "one"), row(app, "two")["request"]["state"].clone()), (json!(null), json!("open")));
+    // Another agent of this name has not that request.
+    trees.push(w.at(app.shopfloor(&["new", "one", "think"]).exit(0).any_err().stdout.trim_end()));
+    commit(&trees[2], "Other", &["other"], "other");
+    floor.until("one", "needs_review");
+    app.shopfloor(&["status", "--requests"]).any_status().any_out().any_err();
+    assert_eq!(row(app, "one")["request"], json!(null));
+    app.shopfloor(&["request", "one", "--yes"]).exit(0).any_err().out_has("pull/102");
     // Whoever cannot go holds up nobody else.
-    trees.push(w.at(app.shopfloor(&["new", "zoe", "think"]).exit(0).any_err().stdout.trim_end()));
-    commit(&trees[2], "zoe", &["zoe"], "zoe");
-    floor.until("zoe", "needs_review");
-    app.shopfloor(&["request", "zoe", "--yes"]).exit(0).any_out().any_err();
     for (number, at) in [(101, &trees[1]), (102, &trees[2])] {
         forge.set(number, "headRefOid", head(at).into());
         forge.set(number, "state", "MERGED".into());
@@ -309,7 +312,7 @@ fn what_was_merged_there_goes_here_and_nothing_else() {
     let end = format!("case \" $* \" in *' -d refs/heads/'*) {link};; esac");
     w.program("git", &format!("'{}' \"$@\"; code=$?; {end}; exit $code", git.display()));
     let some = app.shopfloor(&["rm", "--merged"]).exit(1);
-    some.out_has("removed zoe").err_has("two stays").err_has("zoe is removed, but not all of its branch");
+    some.out_has("removed one").err_has("two stays").err_has("one is removed, but not all of its branch");
     assert!(trees[1].has("untracked") && !trees[2].path.exists());
     app.sh("mv .git/own .git/config").exit(0);
     let again = app.shopfloor(&["rm", "--merged", "--json"]).exit(1).any_err().json_lines();
