@@ -49,11 +49,16 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     if args.merged { merged(ui, env, common, args.yes) } else { remove(ui, env, common, args) }
 }
 
-/// Takes in what was merged on the forge, and removes the agents that have nothing else.
-fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> {
-    let there = repository::near(env)?;
-    overview::ask_forge(&there, true)?;
-    let is_merged = |row: &Row| row.request.as_ref().is_some_and(|request| request["state"] == "merged");
+/// Whether the request of an agent was merged, as the forge told it last.
+fn is_merged(row: &Row) -> bool {
+    row.request.as_ref().is_some_and(|request| request["state"] == "merged")
+}
+
+/// Who stays, each with an exit and why.
+type Stay = Vec<(Exit, String)>;
+
+/// Takes in what was merged on the forge. Returns of whom, and who stays.
+fn take_in(ui: &Ui, (env, there): (&Env, &Env), common: &Common, is_agreed: bool) -> Result<(Vec<String>, Stay)> {
     let (mut taken, mut stay) = (Vec::new(), Vec::new());
     for row in here(env)?.iter().filter(|row| is_merged(row) && row.task.as_deref() != Some("idle")) {
         let Some(worker) = &row.worker else { continue };
@@ -68,19 +73,29 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
         }
         let mut words = ["worker-ctl", "--json", "accept", "--merged", worker].map(str::to_owned).to_vec();
         words.extend(is_agreed.then(|| "--yes".to_owned()));
-        let done = quietly(ui, &there, &words)?;
+        let done = quietly(ui, there, &words)?;
         let error = done.records.iter().find_map(|record| record.get("error"));
         match (done.status.code(), error) {
             (0, _) => taken.push(worker.clone()),
             // Its request was of earlier work.
             (_, Some(error)) if error["kind"] == "not_found" => {}
             (_, error) => {
-                let why = error.and_then(|error| error["message"].as_str()).unwrap_or("its request cannot be taken in");
-                let why = why.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-                stay.push((Exit::No, format!("{} stays: {why}", printable(&row.name))));
+                let message = error.and_then(|error| error["message"].as_str());
+                let hints = error.and_then(|error| error["hints"].as_array()).into_iter().flatten();
+                let why = message.unwrap_or("its request cannot be taken in").lines();
+                let why = why.chain(hints.filter_map(Value::as_str)).map(str::trim).collect::<Vec<_>>().join("; ");
+                stay.push((exit_of(done.status), format!("{} stays: {why}", printable(&row.name))));
             }
         }
     }
+    Ok((taken, stay))
+}
+
+/// Takes in what was merged on the forge, and removes the agents that have nothing else.
+fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> {
+    let there = repository::near(env)?;
+    overview::ask_forge(&there, true)?;
+    let (taken, mut stay) = take_in(ui, (env, &there), common, is_agreed)?;
     let rows = here(env)?;
     // Also what `land` has taken in before.
     let is_taken = |row: &&Row| row.landed.is_some() || row.worker.as_ref().is_some_and(|name| taken.contains(name));
@@ -117,7 +132,7 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
 }
 
 /// Fails with the worst exit if some stay. An error is the last line of an answer.
-fn require_none(stay: Vec<(Exit, String)>) -> Result<Exit> {
+fn require_none(stay: Stay) -> Result<Exit> {
     let worst = stay.iter().map(|(exit, _)| *exit).max_by_key(|exit| exit.code());
     worst.map_or(Ok(Exit::Done), |worst| {
         let failure = Failure::new(worst, "incomplete", "not all that belongs to merged requests is removed");

@@ -117,7 +117,8 @@ pub fn merged(
             printable(&forge.remote),
             ctx.repo.branch
         );
-        require_person(ctx, is_agreed, &question, &format!("{name} stays: {place} is not known to have its request"))?;
+        let undone = format!("nothing of {name} was taken in: {place} is not known to have its request");
+        require_person(ctx, is_agreed, &question, &undone)?;
     }
     Ok(Some((forge, request)))
 }

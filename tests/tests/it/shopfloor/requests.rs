@@ -282,7 +282,9 @@ fn what_was_merged_there_goes_here_and_nothing_else() {
     forge.set(100, "state", "MERGED".into());
     // An agent leads the repository to another place, where all is merged.
     app.git(&["remote", "set-url", "origin", "git@github.com:evil/r.git"]);
-    app.shopfloor(&["rm", "--merged"]).exit(1).err_has("github.com/evil/r is not known to have its request");
+    let stays = app.shopfloor(&["rm", "--merged"]).exit(3);
+    stays.err_has("one stays: nothing of one was taken in: github.com/evil/r is not known to have its request");
+    stays.err_has("with `--yes`");
     assert!(trees[0].path.exists());
     app.git(&["remote", "set-url", "origin", "git@github.com:o/r.git"]);
     app.shopfloor(&["rm", "--merged", "-n"]).exit(0).any_err().out_has("would remove");
