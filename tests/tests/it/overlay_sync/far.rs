@@ -156,6 +156,7 @@ fn what_starts_programs_waits_for_a_person_on_its_way_from_a_machine() {
     big.vanish();
     s.app.overlay(&["detach", "-n", &place(&big)]).any_status().any_out().err_has("and is detached otherwise");
     s.app.overlay(&["detach", &place(&big)]).any_status().any_err().out_has("detached");
+    big.come_back();
 }
 
 #[test]

@@ -275,14 +275,21 @@ fn squash(w: &World, forge: &Forge, number: u64, branch: &str) -> String {
 }
 
 #[test]
+fn who_was_sent_back_stays_where_its_request_was_merged() {
+    with_work!(w, forge, floor, at);
+    floor.ctl(&["request", "adam", "--yes"]).exit(0).any_out().any_err();
+    squash(&w, &forge, 100, "feature/adam");
+    floor.ctl(&["reject", "adam", "Again."]).exit(0).any_out().any_err();
+    floor.app.shopfloor(&["rm", "--merged"]).exit(1).any_out().err_has("adam stays: adam is rejected");
+    assert!(at.path.is_dir());
+}
+
+#[test]
 fn what_was_merged_there_is_taken_in_here() {
     with_work!(w, forge, floor, at);
     floor.ctl(&["request", "adam", "--yes"]).exit(0).any_out().any_err();
     let (mine, new) = (head(&at), squash(&w, &forge, 100, "feature/adam"));
     let before = tip(&floor);
-    // Nor is anything while its worker was sent back.
-    floor.ctl(&["reject", "adam", "Again."]).exit(0).any_out().any_err();
-    floor.app.shopfloor(&["rm", "--merged"]).exit(1).any_out().err_has("adam stays: adam is rejected");
     // A commit that nobody there has seen is not taken in.
     commit(&at, "More", &["more.txt"], "more\n");
     floor.until("adam", "needs_review");
