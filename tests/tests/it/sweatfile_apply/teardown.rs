@@ -462,11 +462,13 @@ fn nothing_is_torn_down_while_its_set_up_runs() {
 #[test]
 fn nothing_is_torn_down_while_a_step_of_its_set_up_runs_in_the_background() {
     let w = World::new();
-    let step = "{ run = \"read x < ~/gate; touch ~/up\", background = true }";
+    let step = "{ run = \"touch ~/begun; read x < ~/gate; touch ~/up\", background = true }";
     w.area(&format!("setup = [{step}]\nteardown = [\"rm -f ~/up; touch ~/down\"]\n"));
     let (app, home) = (w.app(), w.at(w.home("")));
     app.run("mkfifo", &[w.home("gate").to_str().unwrap()]).exit(0);
     put(&app, "wt");
+    // Where the worktree goes before the step has begun, the step does not begin.
+    wait_for(|| home.has("begun"));
     app.git(&["worktree", "remove", "--force", "../wt"]);
     app.apply(&["sweep"]).exit(1).out_has("its set-up still runs");
     home.sh("echo > gate").exit(0);
