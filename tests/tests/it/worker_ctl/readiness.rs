@@ -1,7 +1,7 @@
 //! worker-ctl: from the start of an agent's program until it takes input.
 
 use crate::support::floor::Floor;
-use crate::support::worker::{agent, prompts, refused, table, tree};
+use crate::support::worker::{agent, configure, prompts, refused, table, tree};
 use crate::support::world::{World, text, wait_for};
 
 const MENU: &str = "dialogs = [{ when = \"Yes, I trust\", choose = \"Yes, I trust\" }]\n";
@@ -36,7 +36,7 @@ fn a_program_that_is_not_ready_is_up_and_gets_nothing() {
     assert_eq!(text(&floor.status("adam"), "/status"), "offline");
     // Once it takes input, `up` says so.
     let later =
-        "echo 'What is your favourite colour?'; while ! test -e ../../go; do sleep 0.1; done; echo '>'; exec sleep 9";
+        "echo 'What is your favourite colour?'; while ! test -e ../../go; do sleep 0.1; done; echo '>'; exec sleep 600";
     table(&floor, "later", &["sh", "-c", later], "ready = { pattern = \"^>\", timeout_secs = 1 }\n");
     floor.ctl(&["add", "eve", "--agent", "later"]).succeeds();
     floor.ctl(&["up", "eve"]).exit(1).err_has("does not take input yet");
@@ -112,9 +112,10 @@ fn a_program_that_asks_after_a_restart_gets_no_text_unless_forced() {
     let floor = Floor::new(&w);
     // The first start shows a prompt, the next ones a question.
     let script = "if test -e ../../asks; then echo 'Delete all?'; else touch ../../asks; echo '>'; fi; exec cat";
-    table(&floor, "fickle", &["sh", "-c", script], "ready = { pattern = \"^>\", timeout_secs = 1 }\n");
+    table(&floor, "fickle", &["sh", "-c", script], "ready = { pattern = \"^>\", timeout_secs = 20 }\n");
     floor.ctl(&["add", "adam", "--agent", "fickle"]).succeeds();
     floor.ctl(&["up", "adam"]).succeeds();
+    configure(&floor, "timeout_secs = 20", "timeout_secs = 1");
     floor.ctl(&["start", "--worker", "adam", "--task", "the task"]).succeeds();
     floor.ctl(&["down"]).succeeds();
     floor.ctl(&["up", "adam"]).exit(1).err_has("Delete all?");
