@@ -422,7 +422,7 @@ pub fn wait_for(mut holds: impl FnMut() -> bool) {
         if holds() {
             return;
         }
-        assert!(start.elapsed().as_secs() < 60, "waited for a minute");
+        assert!(start.elapsed().as_secs() < 180, "waited for three minutes");
         // The one sleep of the suite: without it each waiting test would keep a core busy. The more a question costs,
         // the less often it is asked.
         std::thread::sleep((asked.elapsed() * 4).max(std::time::Duration::from_millis(10)));
