@@ -188,9 +188,7 @@ pub fn nested(lines: &[&str]) -> String {
     let lines = dedented(lines);
     match lines.as_slice() {
         [] => String::new(),
-        [first, rest @ ..] if !is_structure(trim(first)) && lines.iter().all(|line| is_prose(line)) => {
-            text(first, rest)
-        }
+        [first, rest @ ..] if lines.iter().all(|line| is_prose(line)) => text(first, rest),
         _ => lines.join("\n"),
     }
 }
@@ -236,17 +234,9 @@ fn quoted(first: &str, rest: &[&str]) -> Option<String> {
 /// Whether this line is read as a part of the plain text before it.
 fn is_prose(line: &str) -> bool {
     let line = trim(line);
-    let is_structure = || is_fence(line) || bullet(line).is_some() || line.starts_with(['|', '>']);
-    !is_structure() && !line.starts_with('#') && !line.contains(": ") && !line.ends_with(':') && !line.contains(" #")
-}
-
-fn is_fence(line: &str) -> bool {
-    line.starts_with("```") || line.starts_with("~~~")
-}
-
-/// Whether a line with no text before it begins something other than text.
-fn is_structure(line: &str) -> bool {
-    bullet(line).is_some() || is_fence(line) || ["#", "|", ">"].iter().any(|mark| line.starts_with(mark))
+    let marks = ["```", "~~~", "#", "|", ">"];
+    let is_structure = bullet(line).is_some() || marks.iter().any(|mark| line.starts_with(mark));
+    !is_structure && !line.contains(": ") && !line.ends_with(':') && !line.contains(" #")
 }
 
 /// Folds continuation lines as YAML folds a plain scalar, or keeps them if they have a structure of their own.
