@@ -30,9 +30,7 @@ impl LedgerEvent {
             let Entry::Checkpoint(checkpoint) = entry else { continue };
             if checkpoint.updated.is_empty() {
                 checkpoint.updated = meta.ts.to_string();
-            } else if let Some(at) = event_time::parse(&checkpoint.updated)
-                && at.to_string() != checkpoint.updated
-            {
+            } else if let Some(at) = event_time::parse(&checkpoint.updated) {
                 checkpoint.updated = at.to_string();
             }
         }
