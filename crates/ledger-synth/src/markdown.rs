@@ -46,7 +46,6 @@ pub fn read(text: &str) -> MarkdownPage {
     let mut blocks = blocks(text).into_iter().peekable();
     let mut is_first = true;
     while let Some(block) = blocks.next() {
-        let is_keyed = matches!(block, Block::Keyed(_));
         match block {
             Block::Heading(level, title) => {
                 match level == HeadingLevel::H1 && is_first && !is_known(title) {
@@ -55,19 +54,18 @@ pub fn read(text: &str) -> MarkdownPage {
                 }
                 is_first = false;
             }
-            Block::Item(item) => {
-                let (item, label) = open.without_label(item);
-                open.say(item_text(item), &mut page.entries);
-                open.label(label, &mut page.entries);
-            }
-            Block::Keyed(text) | Block::Text(text) => {
+            Block::Item(text) | Block::Keyed(text) | Block::Text(text) => {
                 let (text, label) = open.without_label(text);
                 let is_introduction = text.ends_with(':') && matches!(blocks.peek(), Some(Block::Item(_)));
-                match is_keyed && (open.name.section().is_none() || open.level == LABEL) {
-                    true => open.keyed(text, &mut page.entries),
-                    false => open.text(text, is_introduction, &mut page.entries),
+                let may_open = open.name.section().is_none() || open.level == LABEL;
+                match block {
+                    Block::Item(_) => open.say(item_text(text), &mut page.entries),
+                    Block::Keyed(_) if may_open => open.keyed(text, &mut page.entries),
+                    _ => open.text(text, is_introduction, &mut page.entries),
                 }
-                open.label(label, &mut page.entries);
+                if let Some(label) = label {
+                    open.heading(LABEL, label, &mut page.entries);
+                }
             }
         }
     }
@@ -127,13 +125,6 @@ impl OpenSection {
             rest.is_empty() && !key.trim().is_empty() && is_heading
         };
         bold(last).filter(is_one).map_or((text, None), |(key, _)| (before.trim_end(), Some(key.trim())))
-    }
-
-    /// Opens what a label names.
-    fn label(&mut self, label: Option<&str>, entries: &mut Vec<Entry>) {
-        if let Some(label) = label {
-            self.heading(LABEL, label, entries);
-        }
     }
 
     /// Takes a text that is no item.
