@@ -40,20 +40,15 @@ impl LinePosition {
         };
         ["#", "---", "===", "```", "~~~"].iter().any(|mark| bare.starts_with(mark))
             || (self == LinePosition::Mixed && bare.starts_with("**") && bare.contains(":**"))
-            || (may_divide && is_rule(bare))
+            || (may_divide && ["***", "___"].iter().any(|mark| bare.starts_with(mark)))
             || (self == LinePosition::Continuation && style == TextStyle::AsIs && is_html(bare))
             || (self == LinePosition::Margin
                 && (bare.starts_with("- ") || bare.starts_with("… ") || register(bare).is_some()))
     }
 }
 
-/// Whether a line that begins like this divides the page.
-fn is_rule(bare: &str) -> bool {
-    bare.starts_with("***") || bare.starts_with("___")
-}
-
 /// Whether a line that begins like this is HTML, which could hide the text after it.
-fn is_html(bare: &str) -> bool {
+pub fn is_html(bare: &str) -> bool {
     bare.strip_prefix('<').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || "/!?".contains(c)))
 }
 

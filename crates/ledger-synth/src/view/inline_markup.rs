@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::escape::is_html;
+
 /// Whether HTML inside the code of a text is no HTML: all backticks of its lines are single, in pairs, and no backslash
 /// stands before one. In other texts nobody can say where code begins.
 pub fn has_plain_code<'t>(mut lines: impl Iterator<Item = &'t str>) -> bool {
@@ -51,13 +53,12 @@ fn slashes_before(line: &str, at: usize) -> usize {
 }
 
 fn tags(line: &str, has_plain_code: bool) -> Vec<usize> {
-    let begins = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic() || matches!(c, '/' | '!' | '?'));
     let (mut found, mut is_code) = (Vec::new(), false);
     for (at, c) in line.char_indices() {
-        let after = &line[at + c.len_utf8()..];
+        let rest = &line[at..];
         is_code ^= c == '`';
         // `escaped` sees to comments.
-        if c == '<' && begins(after) && !after.starts_with("!--") && !(is_code && has_plain_code) {
+        if is_html(rest) && !rest.starts_with("<!--") && !(is_code && has_plain_code) {
             found.push(at);
         }
     }
