@@ -165,14 +165,11 @@ impl SectionName {
 
     /// The word that a name was probably meant to be, if it is none but nearly one.
     pub fn near(&self) -> Option<&'static str> {
-        if self.section().is_some() {
-            return None;
-        }
-        let words = Section::ALL.map(Section::word);
-        let plain = self.as_str().to_lowercase().replace([' ', '-'], "_");
-        let near = |word: &&str| strsim::damerau_levenshtein(&plain, word) <= 1 + word.len() / 8;
+        let SectionName::Other(name) = self else { return None };
+        let plain = name.to_lowercase().replace([' ', '-'], "_");
+        let near = |word: &&str| plain.len() > 3 && strsim::damerau_levenshtein(&plain, word) <= 1 + word.len() / 8;
         let alias = Section::ALL.into_iter().find(|section| section.aliases().contains(&&*plain)).map(Section::word);
-        alias.or_else(|| words.into_iter().filter(|_| plain.len() > 3).find(near))
+        alias.or_else(|| Section::ALL.map(Section::word).into_iter().find(near))
     }
 
     pub fn as_str(&self) -> &str {
