@@ -242,10 +242,7 @@ fn cut(text: &str, max: usize) -> String {
         return text.to_owned();
     }
     // Leave room for the count of the rest.
-    let mut end = max.saturating_sub(24);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = (0..=max.saturating_sub(24)).rfind(|at| text.is_char_boundary(*at)).unwrap_or_default();
     let whole = text[..end].rfind('\n').filter(|at| *at > end / 2).unwrap_or(end);
     let more = text[whole..].lines().filter(|line| !line.is_empty()).count();
     let cut = match text[whole..].contains('\n') {
