@@ -146,17 +146,12 @@ impl Meta {
             let why = format!("`ts: {ts}` is not an RFC 3339 time with an offset, such as 2026-01-10T13:03:52Z");
             return Err(Malformed::new(line_of("ts"), why));
         };
-        match read.agent.filter(|agent| !agent.trim().is_empty()) {
-            None => Err(Malformed::new(line_of("agent"), "no `agent` in the frontmatter")),
-            Some(agent) => Ok(Meta {
-                ts,
-                agent,
-                branch: read.branch.filter(|text| !text.is_empty()),
-                kind: read.kind.filter(|text| !text.is_empty()),
-                reason: read.reason.filter(|text| !text.is_empty()),
-                title: read.title.filter(|text| !text.is_empty()),
-            }),
-        }
+        let Some(agent) = read.agent.filter(|agent| !agent.trim().is_empty()) else {
+            return Err(Malformed::new(line_of("agent"), "no `agent` in the frontmatter"));
+        };
+        let others = [read.branch, read.kind, read.reason, read.title];
+        let [branch, kind, reason, title] = others.map(|text| text.filter(|text| !text.is_empty()));
+        Ok(Meta { ts, agent, branch, kind, reason, title })
     }
 }
 
