@@ -92,17 +92,17 @@ pub fn parse(bytes: &[u8]) -> Result<Snapshot, Malformed> {
 
 /// Reads and parses a snapshot line by line: a file of any size can stand in its place.
 pub fn read(file: impl BufRead) -> io::Result<Result<Snapshot, Malformed>> {
-    match read_lines(SnapshotLines { file, number: 0 }) {
+    match read_lines(file) {
         Ok(snapshot) => Ok(Ok(snapshot)),
         Err(Unreadable::Malformed(problem)) => Ok(Err(problem)),
         Err(Unreadable::Io(e)) => Err(e),
     }
 }
 
-fn read_lines(mut lines: SnapshotLines<impl BufRead>) -> Result<Snapshot, Unreadable> {
-    let (mut head, mut marks) = (String::new(), 0);
+fn read_lines(mut file: impl BufRead) -> Result<Snapshot, Unreadable> {
+    let (mut head, mut marks, mut number) = (String::new(), 0, 0);
     while marks < 2 && head.len() < FRONT_LIMIT {
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = next_line(&mut file, &mut number)? else { break };
         head.push_str(&line);
         marks += usize::from(line.trim_end() == "---");
     }
@@ -112,13 +112,13 @@ fn read_lines(mut lines: SnapshotLines<impl BufRead>) -> Result<Snapshot, Unread
     let expected = expected_content(event_file::split(&head)?.front)?;
     let (mut content, mut first_problem) = (DigestBuilder::default(), None);
     let (mut events, mut folds) = (Vec::new(), BTreeSet::new());
-    while let Some(line) = lines.next()? {
+    while let Some(line) = next_line(&mut file, &mut number)? {
         content.add(line.as_bytes());
         if first_problem.is_none() {
             let added = serde_json::from_str::<SnapshotLine>(&line)
                 .map_err(|e| e.to_string())
                 .and_then(|line| line.add_to(&mut events, &mut folds).ok_or("unknown kind of line".to_owned()));
-            first_problem = added.err().map(|why| (lines.number, why));
+            first_problem = added.err().map(|why| (number, why));
         }
     }
     let content = content.finish();
@@ -157,26 +157,17 @@ impl From<Malformed> for Unreadable {
     }
 }
 
-/// The lines of a file as texts have them: without a byte order mark and carriage returns.
-struct SnapshotLines<R> {
-    file: R,
-    /// How many lines were read.
-    number: usize,
-}
-
-impl<R: BufRead> SnapshotLines<R> {
-    fn next(&mut self) -> Result<Option<String>, Unreadable> {
-        self.number += 1;
-        let mut bytes = Vec::new();
-        let length =
-            self.file.by_ref().take(LINE_LIMIT as u64).read_until(b'\n', &mut bytes).map_err(Unreadable::Io)?;
-        if length == LINE_LIMIT {
-            return Err(Malformed::new(self.number, "the snapshot cannot be read: a line of it is too long").into());
-        }
-        let line = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
-        let line = line.strip_prefix('\u{feff}').filter(|_| self.number == 1).unwrap_or(&line).to_owned();
-        Ok((length > 0).then_some(line))
+/// The next line of a file as texts have it: without a byte order mark and carriage returns. `number` counts the lines.
+fn next_line(file: &mut impl BufRead, number: &mut usize) -> Result<Option<String>, Unreadable> {
+    *number += 1;
+    let mut bytes = Vec::new();
+    let length = file.take(LINE_LIMIT as u64).read_until(b'\n', &mut bytes).map_err(Unreadable::Io)?;
+    if length == LINE_LIMIT {
+        return Err(Malformed::new(*number, "the snapshot cannot be read: a line of it is too long").into());
     }
+    let line = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
+    let line = line.strip_prefix('\u{feff}').filter(|_| *number == 1).unwrap_or(&line).to_owned();
+    Ok((length > 0).then_some(line))
 }
 
 impl SnapshotLine {
