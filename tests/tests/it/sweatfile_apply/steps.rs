@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use crate::support::sweep::sweep;
+use crate::support::worker::is_queued;
 use crate::support::world::{Repo, World, text, wait_for};
 
 /// Two commands of the list, and between them a step with an input.
@@ -17,7 +18,7 @@ fn log(w: &World) -> Vec<String> {
 fn gated<'w>(w: &'w World, name: &str, more: &str) -> (Repo<'w>, Repo<'w>) {
     let app = w.app();
     app.run("mkfifo", &[w.home("gate").to_str().unwrap()]).exit(0);
-    let run = "echo begins; read how < ~/gate; echo $how >> ~/log; exit $how";
+    let run = "echo begins; touch ~/begun; read how < ~/gate; echo $how >> ~/log; exit $how";
     app.approved(&format!("setup = [{{ run = \"{run}\", name = \"{name}\", background = true{more} }}, \"true\"]\n"));
     let wt = app.worktree("wt");
     (app, wt)
@@ -150,6 +151,8 @@ fn a_step_in_the_background_is_told_and_waited_for() {
     // git does not wait for it, and the closed terminal does not end it.
     app.on_terminal("worktree-spawn subtree two; exit", "").any_status().any_out().any_err();
     let two = w.at(app.shopfloor(&["go", "two"]).exit(0).stdout.trim_end());
+    // Its process holds its lock before it makes its log.
+    wait_for(|| w.at(w.home("")).has("begun"));
     two.apply(&["check"]).exit(1).out_has("setup step `slow` runs in the background; its log is /");
     two.apply(&["wait", "--timeout", "0"]).exit(124).any_out().err_has("still runs");
     let rows = app.shopfloor(&["status", "--json"]).any_status().any_err().json();
@@ -286,8 +289,8 @@ fn a_removal_that_waits_for_a_set_up_ends_the_step_that_begins_meanwhile() {
     wait_for(|| w.at(w.home("")).has("begun"));
     assert!(!runners(&wt).is_empty());
     let mut remove = start(&["remove"]);
-    // It has ended the first step, and waits.
-    wait_for(|| runners(&wt).is_empty());
+    // It has ended the first step, and waits. Before it waits, a set-up that ends would leave it the second one.
+    wait_for(|| runners(&wt).is_empty() && is_queued(remove.id()));
     open_gate(&w, "0");
     assert!(set_up.wait().unwrap().success() && remove.wait().unwrap().success());
     assert!(runners(&wt).is_empty());
