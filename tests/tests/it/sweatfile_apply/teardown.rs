@@ -165,16 +165,16 @@ fn a_command_goes_by_the_approved_sweatfile_that_asked_for_it_last() {
 #[test]
 fn a_command_that_was_cut_off_is_not_run_again_by_itself() {
     let w = World::new();
-    w.area("teardown = [\"echo x >> ~/begun; exec sleep 606060\", \"touch ~/second\"]\n");
+    w.area("teardown = [\"echo $$ > ~/pid; echo x >> ~/begun; exec sleep 600\", \"touch ~/second\"]\n");
     let app = w.app();
     put(&app, "wt");
     app.git(&["worktree", "remove", "--force", "../wt"]);
     let mut sweep = w.command(w.path("bin/sweatfile-apply"));
     let mut sweep = sweep.arg("sweep").current_dir(&app.path).stderr(std::process::Stdio::null()).spawn().unwrap();
-    wait_for(|| w.at(w.home("")).has("begun"));
+    wait_for(|| std::fs::read_to_string(w.home("begun")).is_ok_and(|text| text == "x\n"));
     sweep.kill().unwrap();
     sweep.wait().unwrap();
-    app.sh("pkill -f 'sleep 60606[0]' || true").exit(0);
+    app.sh("kill -9 $(cat ~/pid)").exit(0);
     app.apply(&["sweep"]).exit(1).any_err().out_has("--again");
     assert_eq!(w.at(w.home("")).read("begun"), "x\n");
     assert!(w.at(w.home("")).has("second"));
