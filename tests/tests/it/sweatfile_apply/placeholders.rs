@@ -116,7 +116,8 @@ fn a_port_that_a_program_has_is_passed_over_once() {
     let w = World::new();
     let app = w.app();
     w.area("template = true\n[env]\nP = \"{port}\"\n");
-    let wt = app.worktree("wt");
+    // Ports go by its name: in no other test does anybody try these.
+    let wt = app.worktree("passed-over");
     let port = || wt.read(".sweatshop-env").trim().trim_start_matches("P=").parse::<u16>().unwrap();
     wt.apply(&[]).succeeds();
     let free = port();
