@@ -21,14 +21,14 @@ fn edits_under_watch_arrive_even_while_one_side_never_rests() {
     s.a.write(".env.n", "N=0\n");
     s.a.overlay(&["add", ".env.n"]).succeeds();
     wait_for(|| s.b.has(".env.n"));
-    // A thousand edits later the sync that brought the first one has ended.
+    // Some hundred edits, which take seconds, later the sync that brought the first one has ended.
     let seen = || s.b.read(".env.n").trim_start_matches("N=").trim_end().parse::<u32>().unwrap();
     let n = Cell::new(0_u32);
     wait_for(|| {
         n.set(n.get() + 1);
         s.a.write(".env.tmp", &format!("N={n}\n", n = n.get()));
         std::fs::rename(s.a.path.join(".env.tmp"), s.a.path.join(".env.n")).unwrap();
-        seen() > 1000
+        seen() > 300
     });
     let last = format!("N={}\n", n.get());
     wait_for(|| s.b.read(".env.n") == last && s.text(".env.n") == last);
