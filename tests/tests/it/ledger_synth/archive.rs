@@ -206,7 +206,8 @@ fn prune_keeps_what_changes_meanwhile() {
         event(&app, &format!("e{n}"), "2026-01-10T00:00:00Z", &format!("agent{n}"), "this_session:\n- an item\n");
     }
     app.ledger(&["archive"]).succeeds();
-    let slowly = ["-f", "-qq", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", "inject=unlinkat:delay_enter=400000"];
+    let slowly =
+        ["-f", "-qq", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", "inject=unlinkat:delay_enter=2000000:when=2"];
     let mut prune = w.command(find("strace").unwrap());
     let prune = prune.args(slowly).arg(w.path("bin/ledger-synth")).args(["prune", "--retention", "0"]);
     let prune = prune.current_dir(&app.path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
