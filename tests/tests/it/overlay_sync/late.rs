@@ -2,13 +2,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};
-use std::os::fd::AsRawFd;
 use std::process::Stdio;
 
 use serde_json::Value;
-use shopfloor_core::fs::Writers;
 
-use crate::support::overlay::{SETTINGS, Scene, Watch, configure, id, scene};
+use crate::support::overlay::{SETTINGS, Scene, Watch, close, configure, id, scene};
 use crate::support::world::{Repo, World, find, needs, text, wait_for};
 
 const LOG: &str = "log.jsonl";
@@ -20,14 +18,6 @@ const SYNC_THAT_KEEPS_NOTHING: &str = "strace -f -qq -o /dev/null -e trace=renam
 /// A program's descriptor of a file in a workspace.
 fn open(repo: &Repo<'_>, path: &str) -> File {
     OpenOptions::new().append(true).open(repo.path.join(path)).unwrap()
-}
-
-/// Closes a program's descriptor. A process that another test starts at this moment has a copy of it until its `exec`;
-/// this waits until nobody can write to the file.
-fn close(file: File) {
-    let same = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
-    drop(file);
-    wait_for(|| Writers::of(&same) != Writers::Some);
 }
 
 /// A program that appends a line to the log of a workspace.

@@ -1,5 +1,10 @@
 //! An overlay and its workspaces.
 
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+use shopfloor_core::fs::Writers;
+
 use crate::support::world::{Checked, Repo, World, text, wait_for, write};
 
 pub const OVERLAY: &str = ".local/share/shopfloor/overlays/app";
@@ -10,6 +15,14 @@ pub const SETTINGS: &str = ".data/shared.json";
 /// Replaces the user's configuration.
 pub fn configure(w: &World, text: &str) {
     write(&w.home(".config/shopfloor/config.toml"), text);
+}
+
+/// Closes a program's descriptor. A process that another test starts at this moment has a copy of it until its `exec`;
+/// this waits until nobody can write to the file.
+pub fn close(file: File) {
+    let same = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+    drop(file);
+    wait_for(|| Writers::of(&same) != Writers::Some);
 }
 
 /// The id of a line of `conflicts --json`.
