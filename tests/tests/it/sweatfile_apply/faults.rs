@@ -427,7 +427,7 @@ fn an_overlay_whose_state_is_on_another_device_syncs_no_temporaries_and_what_cam
         s.app.overlay(&["sync"])
     });
     std::io::Write::write_all(&mut open, b"4\n").unwrap();
-    drop(open);
+    crate::support::overlay::close(open);
     // What a killed run left.
     write(&s.overlay(".shopfloor-tmp--1-2"), "secret");
     let last = s.app.overlay(&["sync"]);
