@@ -28,10 +28,10 @@ use crate::settings::{DEFAULT_ROOT, LedgerArgs, PageSettings, Settings, Tracked}
 pub struct Args {
     /// Look at this commit, in git's objects
     #[arg(long, value_name = "REV")]
-    tree: Option<String>,
+    pub tree: Option<String>,
     /// Exit 2 also for what `lint` warns of, such as a section with a misspelt name
     #[arg(long)]
-    strict: bool,
+    pub strict: bool,
 }
 
 /// Check event files: exit 0 if all are well-formed, 2 if not
@@ -45,17 +45,12 @@ pub struct LintArgs {
 }
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
-    check(ui, env, ledger_args, args.tree.as_deref(), args.strict)
-}
-
-/// Checks the ledger here, or in the commit `tree`.
-pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>, is_strict: bool) -> Result<Exit> {
-    let (verdict, place, fix) = match tree {
+    let (verdict, place, fix) = match &args.tree {
         Some(rev) => {
             let (git, repo) = Git::here(env)?;
             let settings = Settings::load(env, &repo, ledger_args)?;
             settings.warnings.iter().for_each(|warning| ui.warn(warning));
-            let verdict = check_commit(env, &git, &repo, &settings, rev, is_strict)?;
+            let verdict = check_commit(env, &git, &repo, &settings, rev, args.strict)?;
             let place = format!("{} of {rev}", verdict.judged);
             (verdict, place, "run `ledger-synth --yes --commit` on that branch")
         }
@@ -64,13 +59,13 @@ pub fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, tree: Option<&str>, i
             Err(failure) if failure::SYMLINK.is_kind_of(&failure) && !is_set_up(env)? => {
                 ui.note(format!("no ledger is set up in this repository; {failure}"));
                 let page = PageSettings { session_window: None, tracked: Tracked::Page };
-                let verdict = plan::check(env.now.into(), Events::default(), None, &page, is_strict)?;
+                let verdict = plan::check(env.now.into(), Events::default(), None, &page, args.strict)?;
                 (verdict, DEFAULT_ROOT.to_owned(), "")
             }
             found => {
                 let ledger = found?;
                 let (events, current) = (load_events(&ledger)?, load_page(&ledger)?);
-                let verdict = plan::check(env.now.into(), events, current.as_ref(), &ledger.page, is_strict)?;
+                let verdict = plan::check(env.now.into(), events, current.as_ref(), &ledger.page, args.strict)?;
                 let place = ledger.dir.join(verdict.judged).display().to_string();
                 (verdict, place, "run `ledger-synth --yes`")
             }

@@ -27,7 +27,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         return Err(Failure::usage("--tree needs --check").hint("`ledger-synth check --tree REV` is the same"));
     }
     if args.check {
-        return check::check(ui, env, ledger_args, args.tree.as_deref(), args.strict);
+        return check::run(ui, env, ledger_args, &check::Args { tree: args.tree.clone(), strict: args.strict });
     }
     let ledger = Ledger::find(ui, env, ledger_args)?;
     let is_dry = ui.is_dry();
