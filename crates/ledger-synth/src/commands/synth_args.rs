@@ -66,23 +66,21 @@ pub struct Args {
 impl Args {
     /// The first flag that is given.
     pub fn first_flag(&self) -> Option<&'static str> {
-        let Args { input, tree, output, branch, agent, .. } = self;
-        let Args { yes, archive, commit, check, strict, stamp, all_worktrees, force, adopt, .. } = *self;
         let flags = [
-            ("--yes", yes),
-            ("--input", !input.is_empty()),
-            ("--archive", archive),
-            ("--commit", commit),
-            ("--check", check),
-            ("--tree", tree.is_some()),
-            ("--strict", strict),
-            ("--stamp", stamp),
-            ("--output", output.is_some()),
-            ("--branch", branch.is_some()),
-            ("--agent", agent.is_some()),
-            ("--all-worktrees", all_worktrees),
-            ("--force", force),
-            ("--adopt", adopt),
+            ("--yes", self.yes),
+            ("--input", !self.input.is_empty()),
+            ("--archive", self.archive),
+            ("--commit", self.commit),
+            ("--check", self.check),
+            ("--tree", self.tree.is_some()),
+            ("--strict", self.strict),
+            ("--stamp", self.stamp),
+            ("--output", self.output.is_some()),
+            ("--branch", self.branch.is_some()),
+            ("--agent", self.agent.is_some()),
+            ("--all-worktrees", self.all_worktrees),
+            ("--force", self.force),
+            ("--adopt", self.adopt),
         ];
         flags.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
     }
