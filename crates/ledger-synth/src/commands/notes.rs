@@ -42,7 +42,7 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Exit> {
     let ledger = Ledger::find(ui, env, ledger_args)?;
-    let since = args.since.as_deref().map_or(Ok(Since::All), |name| since(env, &ledger, name))?;
+    let since = args.since.as_deref().map_or(Ok(Since::ALL), |name| since(env, &ledger, name))?;
     let events = load_events(&ledger)?;
     let filter = Filter { branch: args.branch.clone(), agent: args.agent.clone() };
     let join = join_filtered(&events, &filter)?;
@@ -61,16 +61,16 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 
 /// Since when something counts.
 enum Since {
-    All,
     Time(EventTime),
     /// The events that a commit has, which do not count: a branch that is merged later may bring older ones.
     Commit(HashSet<Digest>),
 }
 
 impl Since {
+    const ALL: Since = Since::Time(EventTime::MIN);
+
     fn counts(&self, event: &EventRecord) -> bool {
         match self {
-            Since::All => true,
             Since::Time(since) => event.ts() >= *since,
             Since::Commit(known) => !known.contains(&event.id),
         }
@@ -80,7 +80,7 @@ impl Since {
 /// What a person names: a tag first, then a day, a time, a length of time with its unit, or any other commit.
 fn since(env: &Env, ledger: &Ledger, name: &str) -> Result<Since> {
     if name == "all" {
-        return Ok(Since::All);
+        return Ok(Since::ALL);
     }
     if let Some(known) = events_of_commit(ledger, &format!("refs/tags/{name}"))? {
         return Ok(Since::Commit(known));
