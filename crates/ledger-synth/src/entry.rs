@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shopfloor_core::hash::Digest;
 
-use crate::section::{CHECKPOINTS, SectionName};
+use crate::section::{CHECKPOINTS, Section, SectionName};
 
 /// The section of text that belongs to no section.
 pub const NOTES: &str = "notes";
@@ -78,6 +78,14 @@ impl Entry {
                 let Checkpoint { phase, status, updated, more } = &**checkpoint;
                 vec![phase, status, updated, more]
             }
+        }
+    }
+
+    /// The text of an item of this section.
+    pub fn item_of(&self, wanted: Section) -> Option<&str> {
+        match self {
+            Entry::Item { section, text } if *section == wanted => Some(text),
+            _ => None,
         }
     }
 

@@ -242,15 +242,10 @@ fn time_in(name: &str) -> Option<EventTime> {
 /// What a file has as resolved, unless it has it as a question too, under a name that is shown: nobody would find it
 /// otherwise.
 fn shown_answers(entries: &[Entry]) -> Vec<Entry> {
-    let item = |wanted: Section| {
-        entries.iter().filter_map(move |entry| match entry {
-            Entry::Item { section, text } if *section == wanted => Some(text),
-            _ => None,
-        })
-    };
-    let asked: BTreeSet<_> = item(Section::OpenQuestions).collect();
-    let shown = item(Section::Resolved).filter(|text| !asked.contains(text));
-    shown.map(|text| Entry::Item { section: "Answered Questions".into(), text: text.clone() }).collect()
+    let items = |section| entries.iter().filter_map(move |entry| entry.item_of(section));
+    let asked: BTreeSet<_> = items(Section::OpenQuestions).collect();
+    let shown = items(Section::Resolved).filter(|text| !asked.contains(text));
+    shown.map(|text| Entry::Item { section: "Answered Questions".into(), text: text.to_owned() }).collect()
 }
 
 /// Several texts of one register, and several values of one key, as one, because only one of them would be shown.

@@ -221,19 +221,13 @@ fn keep_draft(ui: &Ui, env: &Env, ledger: &Ledger, entries: Vec<Entry>) -> Resul
 /// Gives each `resolved` the words of the open question that it names, which may also be in the same event or draft.
 /// Exit 1, kind `no_question`, if there is none.
 fn name_questions(ledger: &Ledger, entries: &mut [Entry], kept: &[Entry]) -> Result<()> {
-    let items = |wanted: Section, entries: &[Entry]| -> Vec<String> {
-        let texts = entries.iter().filter_map(|entry| match entry {
-            Entry::Item { section, text } if *section == wanted => Some(text.clone()),
-            _ => None,
-        });
-        texts.collect()
-    };
-    if items(Section::Resolved, entries).is_empty() {
+    if entries.iter().all(|entry| entry.item_of(Section::Resolved).is_none()) {
         return Ok(());
     }
     let events = load_events(ledger)?;
     let joined = join(&events)?;
-    let asked = [items(Section::OpenQuestions, entries), items(Section::OpenQuestions, kept)].concat();
+    let asked = entries.iter().chain(kept).filter_map(|entry| entry.item_of(Section::OpenQuestions));
+    let asked: Vec<String> = asked.map(str::to_owned).collect();
     let open = open_questions(&joined).into_iter().map(|question| question.text);
     let open: Vec<&str> = open.chain(asked.iter().map(String::as_str)).collect();
     for entry in entries {
