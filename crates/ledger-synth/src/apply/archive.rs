@@ -31,7 +31,8 @@ pub fn archive(ledger: &Ledger, plan: &ArchivePlan) -> Result<usize> {
         }
         days.insert(day);
     }
-    files::sync(ledger, &days.into_iter().collect::<Vec<_>>())?;
+    days.iter().try_for_each(|day| ledger.top.sync(&ledger.rel(&format!("{ARCHIVE}/{day}"))?))?;
+    ledger.top.sync(&ledger.rel(EVENTS)?)?;
     Ok(kept)
 }
 

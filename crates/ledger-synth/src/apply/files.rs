@@ -87,7 +87,7 @@ pub fn create_snapshot(ledger: &Ledger, name: &str, text: &str) -> Result<()> {
 pub fn restore(ledger: &Ledger, day: &str, name: &str) -> Result<()> {
     move_file(ledger, &format!("{ARCHIVE}/{day}"), EVENTS, name)?;
     remove_empty_day(ledger, day)?;
-    sync(ledger, &[])
+    ledger.top.sync(&ledger.rel(EVENTS)?)
 }
 
 /// Moves a file to another directory of the ledger under a free name, unless it is gone.
@@ -112,14 +112,6 @@ pub fn move_file(ledger: &Ledger, from: &str, to: &str, name: &str) -> Result<()
 /// Removes `archive/DAY/` if it is empty.
 pub fn remove_empty_day(ledger: &Ledger, day: &str) -> Result<()> {
     ledger.top.remove_empty_dir(&ledger.rel(&format!("{ARCHIVE}/{day}"))?).map(drop)
-}
-
-/// Syncs the directories of the archive and `events/` to disk.
-pub fn sync(ledger: &Ledger, days: &[String]) -> Result<()> {
-    for day in days {
-        ledger.top.sync(&ledger.rel(&format!("{ARCHIVE}/{day}"))?)?;
-    }
-    ledger.top.sync(&ledger.rel(EVENTS)?)
 }
 
 /// Writes the answer to a file that the user named.
