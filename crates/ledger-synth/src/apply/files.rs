@@ -7,7 +7,6 @@ use shopfloor_core::fs::{self, Content, Root, Staging};
 use shopfloor_core::git::{self, Repo};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
-use shopfloor_core::proc::Cmd;
 
 use crate::facts::{ARCHIVE, CURRENT, Current, EVENTS, Ledger};
 use crate::tool::TOOL;
@@ -156,27 +155,22 @@ pub fn untrack_current(ledger: &Ledger) -> Result<()> {
     let Some(prefix) = ledger.in_tree() else { return Ok(()) };
     let page = prefix.as_path().join(CURRENT);
     let args = ["--literal-pathspecs", "rm", "--cached", "--quiet", "--force", "--ignore-unmatch", "--"];
-    git_done("rm", ledger.git.cmd(ledger.top.path()).args(args).arg(page), 0).map(drop)
+    git::run_git("rm", ledger.git.cmd(ledger.top.path()).args(args).arg(page)).map(drop)
 }
 
 /// Takes a setting out of the clone's configuration. `false`: it is set elsewhere.
 pub fn unset_git_setting(ledger: &Ledger, name: &str) -> Result<bool> {
     git::require_own_config(&ledger.repo.common_dir)?;
-    git_done("config", ledger.git.cmd(ledger.top.path()).args(["config", "--local", "--unset", name]), 5)
+    let output = ledger.git.cmd(ledger.top.path()).args(["config", "--local", "--unset", name]).capture()?;
+    match output.status.code() {
+        0 => Ok(true),
+        5 => Ok(false),
+        _ => Err(git::failed("config", &output)),
+    }
 }
 
 /// Sets a setting in the clone's configuration.
 pub fn set_git_setting(ledger: &Ledger, name: &str, value: &str) -> Result<()> {
     git::require_own_config(&ledger.repo.common_dir)?;
-    git_done("config", ledger.git.cmd(ledger.top.path()).args(["config", "--local", name, value]), 0).map(drop)
-}
-
-/// Runs a git command. `false`: it ended with the code `no`.
-fn git_done(command: &str, cmd: Cmd, no: i32) -> Result<bool> {
-    let output = cmd.capture()?;
-    match output.status.code() {
-        0 => Ok(true),
-        code if code == no => Ok(false),
-        _ => Err(git::failed(command, &output)),
-    }
+    git::run_git("config", ledger.git.cmd(ledger.top.path()).args(["config", "--local", name, value])).map(drop)
 }
