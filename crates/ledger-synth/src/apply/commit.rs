@@ -136,8 +136,7 @@ fn commit_once(
     if let Err(failure) = added.and_then(|()| on_paths(git, ledger, "commit", &commit, &paths)) {
         return tidy_up(|| unstage(git, ledger, all, new, failure));
     }
-    let output = git.cmd(ledger.top.path()).args(["rev-parse", "--short", "HEAD"]).capture()?;
-    let sha = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let sha = git.cmd(ledger.top.path()).args(["rev-parse", "--short", "HEAD"]).capture()?.text();
     Ok(Committed::Files(paths.len(), Some(sha)))
 }
 
@@ -254,16 +253,12 @@ fn paths(ledger: &Ledger, prefix: &Path) -> Vec<PathBuf> {
 /// The ledger's files that git sees as changed.
 fn changes(git: &Git, ledger: &Ledger, all: &[PathBuf]) -> Result<Vec<ChangedFile>> {
     let cmd = literal(git, ledger).args(["status", "--porcelain", "-z", "-uall", "--no-renames", "--"]);
-    let listed = run_git("status", cmd.args(all.iter().map(|path| path.as_os_str().to_owned())))?;
-    let mut changes = Vec::new();
-    for entry in listed.split(|b| *b == 0).filter(|entry| entry.len() > 3) {
-        let path = Path::new(OsStr::from_bytes(&entry[3..])).to_path_buf();
-        // Other files belong to somebody else.
-        if path.file_name().is_some_and(is_event_name) {
-            changes.push(ChangedFile { path, is_untracked: entry.starts_with(b"??") });
-        }
-    }
-    Ok(changes)
+    let listed = run_git("status", cmd.args(all))?;
+    let path = |entry: &[u8]| PathBuf::from(OsStr::from_bytes(&entry[3..]));
+    let changes = listed.split(|b| *b == 0).filter(|entry| entry.len() > 3);
+    let changes = changes.map(|entry| ChangedFile { path: path(entry), is_untracked: entry.starts_with(b"??") });
+    // Other files belong to somebody else.
+    Ok(changes.filter(|change| change.path.file_name().is_some_and(is_event_name)).collect())
 }
 
 /// Whether the throttle holds the commit back. If nobody set one, it applies only to commits that bring nothing but
@@ -307,10 +302,7 @@ fn on_paths(git: &Git, ledger: &Ledger, command: &str, args: &[&str], paths: &[&
     let lock = private_dir(ledger.top.path()).unwrap_or_else(|| ledger.repo.git_dir.clone()).join("index.lock");
     let (start, mut pause) = (Instant::now(), Duration::from_millis(5));
     loop {
-        let cmd = literal(git, ledger)
-            .arg(command)
-            .args(args.iter().copied())
-            .args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+        let cmd = literal(git, ledger).arg(command).args(args).args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
         let output = cmd.input(input.clone()).capture()?;
         if output.status.success() {
             return Ok(());
