@@ -147,17 +147,13 @@ fn read_blobs(git: &Git, dir: &Path, shas: &[&String]) -> Result<Vec<Vec<u8>>> {
 
 /// The failure to read an object, with what helps.
 fn missing(git: &Git, dir: &Path, failure: Failure) -> Failure {
-    match is_partial(git, dir) {
+    // A repository with such a setting may leave objects to another one.
+    let settings = r"^(extensions\.partialclone|remote\..*\.promisor)$";
+    let asked = git.cmd(dir).args(["config", "--get-regexp", settings]).capture();
+    match asked.is_ok_and(|output| output.status.success()) {
         true => failure.hint("this is a partial clone; fetch what it left out with `git fetch --refetch --filter=blob:limit=1g`, and run the same command again"),
         false => failure.hint("run `git fsck`"),
     }
-}
-
-/// Whether the repository may leave objects to another one.
-fn is_partial(git: &Git, dir: &Path) -> bool {
-    let settings = r"^(extensions\.partialclone|remote\..*\.promisor)$";
-    let asked = git.cmd(dir).args(["config", "--get-regexp", settings]).capture();
-    asked.is_ok_and(|output| output.status.success())
 }
 
 /// Whether a path is `current.md` or an event. Hidden files and directories below `events/` are not events.
