@@ -14,7 +14,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::apply::files;
 use crate::facts::CURRENT;
-use crate::facts::objects::{Blobs, Objects};
+use crate::facts::objects::{Blobs, Objects, tree_path};
 use crate::failure;
 use crate::plan::join;
 use crate::settings::{LedgerArgs, Settings};
@@ -109,7 +109,7 @@ fn synthesise(
     let settings = Settings::load(env, repo, ledger_args)?;
     // There may be several ledgers; git says which one it merges.
     let objects = match args.path.as_deref().and_then(Path::parent).filter(|dir| !dir.as_os_str().is_empty()) {
-        Some(dir) => Objects::at(git, repo, dir)?,
+        Some(dir) => Objects::at(git, repo, tree_path(dir)?),
         None => Objects::new(env, git, repo, &settings)?,
     };
     let merges = merges(env, &objects, args.label.as_deref())?;

@@ -49,7 +49,7 @@ fn left_out(ledger: &Ledger) -> Result<CommitTree> {
     if blobs.is_empty() {
         return Ok(CommitTree::default());
     }
-    Objects::at(&ledger.git, &ledger.repo, prefix.as_path())?.read(&blobs)
+    Objects::at(&ledger.git, &ledger.repo, prefix.clone()).read(&blobs)
 }
 
 /// Whether this sparse checkout leaves files of the ledger out.
@@ -66,7 +66,7 @@ pub fn has_events(ledger: &Ledger) -> Result<bool> {
 /// The events in the ledger of a commit, folded ones included. None: there is no such commit.
 pub fn events_of_commit(ledger: &Ledger, rev: &str) -> Result<Option<HashSet<Digest>>> {
     let Some(prefix) = ledger.in_tree() else { return Ok(None) };
-    let objects = Objects::at(&ledger.git, &ledger.repo, prefix.as_path())?;
+    let objects = Objects::at(&ledger.git, &ledger.repo, prefix.clone());
     let Ok(commit) = objects.commit(rev) else { return Ok(None) };
     let events = objects.read(&objects.blobs(&commit)?)?.events;
     let folded = events.covered()?;

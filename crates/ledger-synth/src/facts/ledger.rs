@@ -71,21 +71,16 @@ impl Ledger {
     pub fn in_repo(ui: &Ui, env: &Env, args: &LedgerArgs, git: Git, repo: Repo) -> Result<Ledger> {
         let settings = Settings::load(env, &repo, args)?;
         settings.warnings.iter().for_each(|warning| ui.warn(warning));
+        // The path below `top` is empty if the ledger is all of it.
         let (top, rel) = match &settings.root {
-            LedgerRoot::Worktree => (repo.require_worktree()?.to_path_buf(), Some(PathBuf::from(DEFAULT_ROOT))),
-            LedgerRoot::Main => (repo.main_checkout.clone(), Some(PathBuf::from(DEFAULT_ROOT))),
-            LedgerRoot::At(path) => match &repo.worktree {
-                Some(worktree) => {
-                    below(worktree, path).map_or((path.clone(), None), |rel| (worktree.clone(), Some(rel)))
-                }
-                None => (path.clone(), None),
+            LedgerRoot::Worktree => (repo.require_worktree()?.to_path_buf(), PathBuf::from(DEFAULT_ROOT)),
+            LedgerRoot::Main => (repo.main_checkout.clone(), PathBuf::from(DEFAULT_ROOT)),
+            LedgerRoot::At(path) => match repo.worktree.as_ref().and_then(|tree| Some((tree, below(tree, path)?))) {
+                Some((worktree, rel)) => (worktree.clone(), rel),
+                None => (path.clone(), PathBuf::new()),
             },
         };
-        let rel = rel.filter(|rel| !rel.as_os_str().is_empty());
-        let prefix = rel.as_ref().map(|rel| RelPath::parse_os(rel.as_os_str())).transpose().map_err(|why| {
-            Failure::usage(format!("the ledger cannot be in `{}`: {why}", rel.unwrap_or_default().display()))
-                .hint("name a directory below the work tree with `--root`")
-        })?;
+        let prefix = (!rel.as_os_str().is_empty()).then(|| objects::tree_path(&rel)).transpose()?;
         if prefix.is_none() && !top.is_dir() {
             return Err(Failure::usage(format!("there is no directory {}", top.display()))
                 .hint(format!("create it: `mkdir -p {}`", shell_word(&top))));

@@ -37,6 +37,14 @@ pub struct CommitTree {
     pub current: Option<Current>,
 }
 
+/// The path of a ledger's directory below a work tree. Exit 2 if git can have no directory there.
+pub fn tree_path(path: &Path) -> Result<RelPath> {
+    RelPath::parse_os(path.as_os_str()).map_err(|why| {
+        Failure::usage(format!("the ledger cannot be in `{}`: {why}", path.display()))
+            .hint("name a directory below the work tree with `--root`")
+    })
+}
+
 impl<'g> Objects<'g> {
     pub fn new(env: &Env, git: &'g Git, repo: &'g Repo, settings: &Settings) -> Result<Objects<'g>> {
         let path = match &settings.root {
@@ -49,16 +57,12 @@ impl<'g> Objects<'g> {
                 })?
             }
         };
-        Objects::at(git, repo, &path)
+        Ok(Objects::at(git, repo, tree_path(&path)?))
     }
 
     /// The ledger in a directory of the tree.
-    pub fn at(git: &'g Git, repo: &'g Repo, path: &Path) -> Result<Objects<'g>> {
-        let prefix = RelPath::parse_os(path.as_os_str()).map_err(|why| {
-            Failure::usage(format!("the ledger cannot be in `{}`: {why}", path.display()))
-                .hint("name a directory below the work tree with `--root`")
-        })?;
-        Ok(Objects { git, dir: repo.worktree.as_deref().unwrap_or(&repo.common_dir), prefix })
+    pub fn at(git: &'g Git, repo: &'g Repo, prefix: RelPath) -> Objects<'g> {
+        Objects { git, dir: repo.worktree.as_deref().unwrap_or(&repo.common_dir), prefix }
     }
 
     /// Resolves a name to a commit.
