@@ -143,18 +143,14 @@ impl Ledger {
     pub fn current(&self) -> Result<Option<Current>> {
         let rel = self.rel(CURRENT)?;
         match self.top.look(&rel)? {
-            Found::Missing => return Ok(None),
-            Found::File(_) => {}
+            Found::Missing => Ok(None),
+            Found::File(_) => Ok(self.top.read_whole(&rel)?.map(|(bytes, mode)| Current { bytes, mode })),
             _ => {
                 let path = self.top.join(&rel);
-                return Err(Failure::failed(format!(
-                    "{} is not a regular file, or is reached through a link",
-                    path.display()
-                ))
-                .hint("move it away and run the command again"));
+                let why = format!("{} is not a regular file, or is reached through a link", path.display());
+                Err(Failure::failed(why).hint("move it away and run the command again"))
             }
         }
-        Ok(self.top.read_whole(&rel)?.map(|(bytes, mode)| Current { bytes, mode }))
     }
 }
 
