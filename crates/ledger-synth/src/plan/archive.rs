@@ -123,11 +123,8 @@ pub struct StrandedFiles {
 /// The archived files that count nowhere, and those that cannot be read, unless others hold what they held. An event is
 /// one if one branch edited it while another archived it, a snapshot if none that counts was made of it.
 pub fn stranded(events: &Events, archived: Events) -> Result<StrandedFiles> {
-    let snapshots = events.snapshots()?;
-    let folded = snapshots.iter().flat_map(|snapshot| &snapshot.events);
-    let counted: HashSet<Digest> = events.records().chain(folded).map(|record| record.id).collect();
-    let contents = snapshots.iter().flat_map(|snapshot| snapshot.folds.iter().copied().chain([snapshot.content]));
-    let contents: HashSet<Digest> = contents.collect();
+    let Join { folded, snapshots: contents, .. } = join(events)?;
+    let counted: HashSet<Digest> = events.records().map(|record| record.id).chain(folded).collect();
     let lost = archived.files.into_iter().filter(|file| !counted.contains(&file.record.id));
     let skipped = archived.skipped.into_iter().map(|file| PathBuf::from(file.path));
     let mut stranded = StrandedFiles { found: lost.map(|file| file.path).collect(), unreadable: skipped.collect() };
