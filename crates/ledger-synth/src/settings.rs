@@ -163,14 +163,13 @@ impl Settings {
 }
 
 fn root(env: &Env, repo: &Repo, config: &Config) -> Result<LedgerRoot> {
-    let value = config.value("root");
-    match value.map(|value| value.text.as_str()).or(config.default_of("root")) {
-        None | Some("worktree") => Ok(LedgerRoot::Worktree),
-        Some("main") => Ok(LedgerRoot::Main),
-        Some("") => Err(Failure::usage("`root` is empty").hint("name a directory, `worktree` or `main`")),
-        Some(text) => {
+    match config.text("root") {
+        "worktree" => Ok(LedgerRoot::Worktree),
+        "main" => Ok(LedgerRoot::Main),
+        "" => Err(Failure::usage("`root` is empty").hint("name a directory, `worktree` or `main`")),
+        text => {
             // A flag is relative to the current directory; other values apply everywhere in the worktree.
-            let base = match (value.map(|value| &value.source), &repo.worktree) {
+            let base = match (config.value("root").map(|value| &value.source), &repo.worktree) {
                 (Some(SettingSource::Flag), _) | (_, None) => &env.cwd,
                 (_, Some(worktree)) => worktree,
             };
