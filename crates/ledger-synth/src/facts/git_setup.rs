@@ -50,11 +50,10 @@ pub fn git_setting(ledger: &Ledger, name: &str) -> Result<Option<String>> {
 
 /// The line of `.gitignore` for a ledger whose page is not in git: a pattern, in which some characters have a meaning.
 pub fn ignore_line(ledger: &Ledger) -> Result<String> {
-    let prefix =
-        ledger.in_tree().ok_or_else(|| Failure::usage(format!("{} is not in a work tree", ledger.dir.display())))?;
-    let path = format!("/{prefix}/{CURRENT}");
-    let marked = |c: char| if "*?[\\".contains(c) { format!("\\{c}") } else { c.to_string() };
-    Ok(path.chars().map(marked).collect())
+    if ledger.in_tree().is_none() {
+        return Err(Failure::usage(format!("{} is not in a work tree", ledger.dir.display())));
+    }
+    Ok(ledger.rel(CURRENT)?.pattern())
 }
 
 /// Whether `current.md` is in git's index.
