@@ -59,10 +59,10 @@ pub fn is_alive(pid: i32) -> bool {
 fn parse(stat: &str) -> Option<(i32, u64)> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
-    if fields.next()? == "Z" {
-        return None;
-    }
-    Some((fields.next()?.parse().ok()?, fields.nth(17)?.parse().ok()?))
+    let (state, parent, threads) = (fields.next()?, fields.next()?, fields.nth(15)?);
+    // While another thread ends, its files are open, and locked.
+    let has_ended = state == "Z" && matches!(threads, "0" | "1");
+    (!has_ended).then_some((parent.parse().ok()?, fields.nth(1)?.parse().ok()?))
 }
 
 /// Every living process on a system without `/proc`.
@@ -229,6 +229,9 @@ mod tests {
         let fields = "S 7 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 9876 1 2 3";
         assert_eq!(parse(&format!("12 (a) b (c)) {fields}")), Some((7, 9876)));
         assert_eq!(parse(&format!("12 (x) {}", fields.replacen('S', "Z", 1))), None);
+        // Its first thread has ended, another one not yet.
+        let threads = fields.replacen("20 0 1", "20 0 2", 1).replacen('S', "Z", 1);
+        assert_eq!(parse(&format!("12 (x) {threads}")), Some((7, 9876)));
         assert_eq!(parse("nonsense"), None);
     }
 }
