@@ -160,6 +160,7 @@ fn a_running_up_keeps_its_text_until_the_question_is_answered() {
     let _up = Staying::new(&floor, &["up"]);
     wait_for(|| text(&floor.status("adam"), "/status") == "idle");
     by_hand(&floor, "adam", &[("README.md", "adam\n")]);
+    wait_for(|| floor.prompts().len() == 1);
     hook(&floor, "adam", &permission("ls"));
     floor.app.commit("README.md", "main\n");
     wait_for(|| floor.ctl(&["status"]).exit(0).stdout.contains("asks"));
@@ -359,11 +360,17 @@ fn a_question_that_comes_while_a_text_is_typed_does_not_get_our_enter() {
     let floor = staff(&w, &["adam"]);
     floor.ctl(&["start", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().len() == 1);
+    // The text is typed, and its Enter waits until the question is there.
+    let held = "case \"$*\" in *paste-buffer*) \"$real\" \"$@\"; code=$?; touch ~/typed; \
+                until [ -e ~/asked ]; do sleep 0.05; done; exit $code ;; esac";
+    w.program("tmux", &format!("real='{}'\n{held}\nexec \"$real\" \"$@\"", which("tmux").display()));
     let mut sending = w.command(w.path("bin/worker-ctl"));
     sending.args(["message", "adam", "go on"]).current_dir(&floor.root.path).stderr(Stdio::piped());
     let sending = sending.spawn().unwrap();
-    wait_for(|| floor.root.read("state.json").contains("\"is_typed\": true"));
+    wait_for(|| w.home("typed").exists());
+    assert!(floor.root.read("state.json").contains("\"is_typed\": true"));
     hook(&floor, "adam", &permission("rm -rf x"));
+    write(&w.home("asked"), "");
     let out = sending.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     assert_eq!(out.status.code(), Some(1), "{said}");
