@@ -382,7 +382,7 @@ fn a_program_that_already_runs_there_is_left_alone() {
     app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
     let at = beside(&app, "feat");
     // A program called claude, which waits.
-    std::fs::copy(which("sleep"), w.home("claude")).unwrap();
+    app.run("cp", &[which("sleep").to_str().unwrap(), w.home("claude").to_str().unwrap()]).exit(0);
     let mut running = w.command(w.home("claude")).arg("600").current_dir(&at.path).spawn().unwrap();
     app.run("worker-ctl", &["add", "--worktree", "../feat"]).exit(0).any_out().err_has("claude runs in");
     let floor = Floor::of(app.clone(), &w);
