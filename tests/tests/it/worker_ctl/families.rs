@@ -450,7 +450,7 @@ fn a_parent_that_is_no_worker_is_not_disturbed_while_it_works() {
     };
     make("a");
     // A program called claude, without a terminal; then one in a terminal that is silent after a while.
-    std::fs::copy(which("sleep"), w.home("claude")).unwrap();
+    app.run("cp", &[which("sleep").to_str().unwrap(), w.home("claude").to_str().unwrap()]).exit(0);
     let mut running = w.command(w.home("claude")).arg("600").current_dir(&parent.path).spawn().unwrap();
     let busy = floor.ctl(&["accept", "child"]).exit(1);
     busy.err_has("claude in").err_has("works on parent").err_has("--force");
