@@ -85,6 +85,9 @@ fn eight_workers_on_one_line_are_asked_seven_times() {
         floor.ctl(&["start", name, "--task", &format!("COMMIT README.md {name} Change it")]).succeeds();
     }
     floor.ctl(&["start", "zoe", "--task", "COMMIT zoe.txt zoe Write it"]).succeeds();
+    // Whom one look finds, it puts in line by their names.
+    let has_committed = |name: &&str| tree(&floor, name).git(&["log", "-1", "--format=%s"]) == "Change it\n";
+    wait_for(|| names.iter().all(has_committed));
     floor.ctl(&["wait", "--all", "--for", "needs_review"]).exit(0).any_out().any_err();
     let asked = || floor.prompts().iter().filter(|prompt| prompt.contains("Your work conflicts with main")).count();
     let status = |name: &str| text(&floor.status(name), "/status").to_owned();
