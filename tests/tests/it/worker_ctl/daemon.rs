@@ -59,8 +59,10 @@ fn up_starts_new_workers_adopts_sessions_and_ends_with_down() {
 fn a_wait_for_what_a_running_up_leaves_down_ends() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
+    floor.ctl(&["down", "eve"]).succeeds();
     let _up = Staying::new(&floor, &["up"]);
-    wait_for(|| floor.ctl(&["status", "--json"]).exit(0).json()["daemon"] == "running");
+    // The first round starts everybody who is down, so it must be over.
+    wait_for(|| is_at(&floor, "eve", "idle"));
     floor.ctl(&["start", "adam", "--task", "EXIT 0"]).succeeds();
     wait_for(|| is_at(&floor, "adam", "offline"));
     floor.ctl(&["reset", "adam"]).succeeds();
@@ -251,7 +253,9 @@ fn down_ends_all_sessions_without_a_state_and_with_one_that_has_lost_the_worker(
 fn a_session_that_a_person_ends_stays_down_beside_an_up() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
+    floor.ctl(&["down", "adam"]).succeeds();
     let _up = Staying::new(&floor, &["up"]);
+    // The first round starts everybody who is down, so it must be over.
     wait_for(|| is_at(&floor, "adam", "idle") && is_at(&floor, "eve", "idle"));
     floor.ctl(&["down", "adam", "-n"]).exit(0).out_has("would end the session of adam");
     floor.ctl(&["down", "nobody"]).exit(1).any_err();
