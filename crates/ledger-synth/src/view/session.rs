@@ -107,13 +107,11 @@ impl SessionPart {
         let mut rest = self.totals.clone();
         for day in &self.days {
             let (items, agents) = rest.remove(&day.day).unwrap_or_default();
-            match day {
-                SessionDay { is_folded: true, .. } => {
-                    let count = format!("{}: {} by {}", day.day, counted(items, "item"), counted(agents, "agent"));
-                    out.push_str(&format!("\n<details>\n<summary>{count}</summary>\n"));
-                }
-                SessionDay { groups, .. } if groups.iter().all(|group| group.line.is_empty()) => {}
-                SessionDay { .. } => out.push_str(&format!("\n#### {}\n", day.day)),
+            if day.is_folded {
+                let count = format!("{}: {} by {}", day.day, counted(items, "item"), counted(agents, "agent"));
+                out.push_str(&format!("\n<details>\n<summary>{count}</summary>\n"));
+            } else if day.groups.iter().any(|group| !group.line.is_empty()) {
+                out.push_str(&format!("\n#### {}\n", day.day));
             }
             for group in &day.groups {
                 out.push_str(&group.line);
