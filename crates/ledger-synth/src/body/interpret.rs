@@ -1,6 +1,6 @@
 //! Turns the pieces of a section into entries, by the name of the section or the shape of the pieces.
 
-use super::read::{Field, Piece, WrittenSection, bold, lines, sections};
+use super::read::{Field, Piece, WrittenSection, bold, sections};
 use crate::entry::{Checkpoint, Entry};
 use crate::event_time;
 use crate::section::{SectionName, Shape};
@@ -9,7 +9,7 @@ use crate::yaml_scalar;
 /// Parses everything a body says.
 pub fn parse(body: &str) -> Vec<Entry> {
     let mut entries = Vec::new();
-    for section in sections(&lines(body)) {
+    for section in sections(body) {
         interpret(section, &mut entries);
     }
     // Empty text says nothing.

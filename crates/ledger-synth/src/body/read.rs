@@ -38,15 +38,11 @@ pub enum Piece {
     Pair(String, Option<String>),
 }
 
-/// The lines of a body, without blanks at their ends.
-pub fn lines(body: &str) -> Vec<&str> {
-    body.split_terminator('\n').map(str::trim_end).collect()
-}
-
 /// Reads the sections of a body, in the order written.
-pub fn sections(lines: &[&str]) -> Vec<WrittenSection> {
+pub fn sections(body: &str) -> Vec<WrittenSection> {
+    let lines: Vec<&str> = body.split_terminator('\n').map(str::trim_end).collect();
     // The whole body may be indented, or be inside a fence marked as YAML.
-    let dedented = yaml_scalar::dedented(lines);
+    let dedented = yaml_scalar::dedented(&lines);
     let mut reader =
         BodyReader { lines: unfenced(&dedented), at: 0, sections: Vec::with_capacity(8), unclosed: [usize::MAX; 2] };
     while reader.at < reader.lines.len() {
