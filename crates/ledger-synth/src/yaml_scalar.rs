@@ -63,10 +63,8 @@ pub fn as_written(value: &str) -> Cow<'_, str> {
     if value.starts_with(['[', '{']) {
         return literal(value).into();
     }
-    if value.starts_with(['"', '\'', '|', '>', '&', '*', '!', '%', '@', '`', '#']) {
-        return value.into();
-    }
-    if value.contains(" #") || value.contains("\t#") || is_spelt_anew(value) {
+    let is_marked = value.starts_with(['"', '\'', '|', '>', '&', '*', '!', '%', '@', '`', '#']);
+    if !is_marked && (value.contains(" #") || value.contains("\t#") || is_spelt_anew(value)) {
         return format!("'{}'", value.replace('\'', "''")).into();
     }
     value.into()
