@@ -144,11 +144,9 @@ fn with_hooks(text: &str, program: HookProgram, files: &ProjectFiles) -> Result<
     let settings = settings.object_value_or_create("hooks").ok_or_else(|| wrong("`hooks`"))?;
     for (event, command) in hooks(program) {
         let list = settings.array_value_or_create(event).ok_or_else(|| wrong(&format!("`hooks.{event}`")))?;
-        let is_there = list.elements().iter().filter_map(|node| node.to_serde_value()).any(|value| {
-            let commands = value.get("hooks").and_then(|hooks| hooks.as_array()).cloned().unwrap_or_default();
-            commands.iter().any(|hook| hook.get("command").and_then(|c| c.as_str()) == Some(&command))
-        });
-        if !is_there {
+        let runs_it =
+            |entry: Value| entry["hooks"].as_array().into_iter().flatten().any(|hook| hook["command"] == command);
+        if !list.elements().iter().filter_map(CstNode::to_serde_value).any(runs_it) {
             let text = |text: &str| CstInputValue::String(text.to_owned());
             let mut hook = vec![("type".to_owned(), text("command")), ("command".to_owned(), text(&command))];
             if files.are_hooks_named {
