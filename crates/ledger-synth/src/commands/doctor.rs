@@ -129,12 +129,10 @@ fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let install = "ledger-synth install";
     let mut findings = vec![match git_setting(ledger, setting)? {
         Some(driver) if is_ours(setting, &driver) => Finding::good("driver", driver),
-        driver => Finding::bad(
-            "driver",
-            driver.unwrap_or_else(|| "the merge driver is not configured in this clone".into()),
-            install,
-            Some(LedgerRepair::Configure),
-        ),
+        driver => {
+            let detail = driver.unwrap_or_else(|| "the merge driver is not configured in this clone".into());
+            Finding::bad("driver", detail, install, Some(LedgerRepair::Configure))
+        }
     }];
     let path = ledger.in_tree().map(|prefix| format!("{prefix}/{CURRENT}"));
     let set = path.as_ref().map(|path| merge_attribute(ledger, path)).transpose()?.unwrap_or_default();
@@ -154,16 +152,14 @@ fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
 
 fn look_at_hooks(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let finding = |name: &'static str| -> Result<Finding<LedgerRepair>> {
-        Ok(match git_hook::runs(&ledger.git, &ledger.repo, name, TOOL)? {
-            Some((_, file)) => Finding::good(name, file.display().to_string()),
-            None => {
-                let (fix, repair) = match hook_manager::activation(&ledger.git, &ledger.repo, name, TOOL)? {
-                    Some(command) => (format!("run `{command}`"), None),
-                    None => ("ledger-synth hook install".to_owned(), Some(LedgerRepair::InstallHook(name))),
-                };
-                Finding::bad(name, "the hook is not installed", fix, repair)
-            }
-        })
+        if let Some((_, file)) = git_hook::runs(&ledger.git, &ledger.repo, name, TOOL)? {
+            return Ok(Finding::good(name, file.display().to_string()));
+        }
+        let (fix, repair) = match hook_manager::activation(&ledger.git, &ledger.repo, name, TOOL)? {
+            Some(command) => (format!("run `{command}`"), None),
+            None => ("ledger-synth hook install".to_owned(), Some(LedgerRepair::InstallHook(name))),
+        };
+        Ok(Finding::bad(name, "the hook is not installed", fix, repair))
     };
     git_hook::of(TOOL).map(finding).collect()
 }
