@@ -112,11 +112,11 @@ fn synthesise(
         Some(dir) => Objects::at(git, repo, tree_path(dir)?),
         None => Objects::new(env, git, repo, &settings)?,
     };
-    let merges = merges(env, &objects, args.label.as_deref())?;
+    let head = objects.commit("HEAD")?;
+    let merges = merges(env, &objects, &head, args.label.as_deref())?;
     if merges.is_empty() {
         return Ok(None);
     }
-    let head = objects.commit("HEAD")?;
     let (mut blobs, mut page) = (objects.blobs(&head)?, objects.page_settings(Some(&head))?);
     for (base, theirs) in &merges {
         let old = base.as_deref().map(|base| objects.blobs(base)).transpose()?.unwrap_or_default();
@@ -133,17 +133,16 @@ fn synthesise(
     Ok((view.event_count > 0).then(|| view.render(tree.events.skipped.len(), None)))
 }
 
-/// The commits that git is merging into HEAD, each behind the common ancestor, if there is one. A merge names them in
+/// The commits that git is merging into ours, each behind the common ancestor, if there is one. A merge names them in
 /// its environment. A cherry-pick or rebase names its commit in the label of their side, since git 2.44.
-fn merges(env: &Env, objects: &Objects<'_>, label: Option<&str>) -> Result<Vec<(Option<String>, String)>> {
+fn merges(env: &Env, objects: &Objects<'_>, ours: &str, label: Option<&str>) -> Result<Vec<(Option<String>, String)>> {
     let heads: Vec<String> =
         env.vars.keys().filter_map(|name| name.to_str()?.strip_prefix("GITHEAD_").map(str::to_owned)).collect();
-    let ours = objects.commit("HEAD")?;
     let mut merges = Vec::new();
     for head in heads.iter().filter(|head| **head != ours) {
         // Other names, such as a stash or the label of a picked commit, are skipped.
         if let Ok(theirs) = objects.commit(head) {
-            let base = objects.answer(&["merge-base", &ours, &theirs])?;
+            let base = objects.answer(&["merge-base", ours, &theirs])?;
             merges.push((base, theirs));
         }
     }
@@ -185,9 +184,8 @@ fn merged(base: &Blobs, ours: Blobs, theirs: Blobs) -> Blobs {
 
 /// Merges `current.md` like any text, with git's conflict markers where both sides changed a line.
 fn as_text(env: &Env, git: &Git, args: &Args) -> Result<Exit> {
-    let files = [&args.ours, &args.base, &args.theirs].map(|path: &PathBuf| Path::new(path).as_os_str().to_owned());
-    let output =
-        git.cmd(&env.cwd).args(["merge-file", "-L", "ours", "-L", "base", "-L", "theirs"]).args(files).capture()?;
+    let cmd = git.cmd(&env.cwd).args(["merge-file", "-L", "ours", "-L", "base", "-L", "theirs"]);
+    let output = cmd.args([&args.ours, &args.base, &args.theirs]).capture()?;
     match output.status.code() {
         0 => Ok(Exit::Done),
         1..=127 => Ok(Exit::No),
