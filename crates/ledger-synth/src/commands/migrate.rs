@@ -99,8 +99,7 @@ fn check(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<Ex
     let events = load_events(&ledger)?;
     let join = join(&events)?;
     let archived = load_archive(&ledger)?;
-    let snapshots = [events.snapshots()?, archived.snapshots()?].concat();
-    let folded: Vec<_> = snapshots.iter().flat_map(|snapshot| &snapshot.events).collect();
+    let folded = [events.folded()?, archived.folded()?].concat();
     let counts = |record: &&EventRecord| !join.retracted.contains(&record.id) || join.folded.contains(&record.id);
     // Other archived events do not count.
     let of_archive = archived.records().filter(|record| join.folded.contains(&record.id));

@@ -61,6 +61,5 @@ pub fn time_before_all(env: &Env, ledger: &Ledger) -> Result<EventTime> {
 /// The times of all events, folded ones included.
 fn times(ledger: &Ledger) -> Result<Vec<EventTime>> {
     let events = load_events(ledger)?;
-    let folded = events.snapshots()?.into_iter().flat_map(|snapshot| &snapshot.events);
-    Ok(events.records().chain(folded).map(EventRecord::ts).collect())
+    Ok(events.records().chain(events.folded()?).map(EventRecord::ts).collect())
 }

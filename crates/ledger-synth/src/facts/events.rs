@@ -69,9 +69,14 @@ impl Events {
         read.collect()
     }
 
-    /// The events that the snapshots cover.
+    /// The events that the snapshots cover, as they are held there.
+    pub fn folded(&self) -> Result<Vec<&EventRecord>> {
+        Ok(self.snapshots()?.into_iter().flat_map(|snapshot| &snapshot.events).collect())
+    }
+
+    /// The ids of these events.
     pub fn covered(&self) -> Result<HashSet<Digest>> {
-        Ok(self.snapshots()?.iter().flat_map(|snapshot| &snapshot.events).map(|event| event.id).collect())
+        Ok(self.folded()?.iter().map(|event| event.id).collect())
     }
 
     pub fn is_empty(&self) -> bool {

@@ -95,9 +95,7 @@ pub struct History<'h> {
 impl<'h> History<'h> {
     /// The history of the ledger's events and their join. Archived events say what no longer counts, but decide nothing.
     pub fn new(events: &'h Events, archived: &'h Events, join: &'h Join<'h>) -> error::Result<History<'h>> {
-        let snapshots = events.snapshots()?.into_iter().chain(archived.snapshots()?);
-        let folded = snapshots.flat_map(|snapshot| &snapshot.events);
-        let records = events.records().chain(archived.records()).chain(folded);
+        let records = events.records().chain(archived.records()).chain(events.folded()?).chain(archived.folded()?);
         let open: HashSet<&str> = view::open_questions(join).iter().map(|question| question.text).collect();
         let counted = records.filter(|record| join.events.contains_key(&record.id));
         let said = counted.flat_map(|by| by.event.entries.iter().map(move |entry| (entry, by)));
