@@ -53,10 +53,7 @@ impl SectionFlags {
         }
         let mut decisions = BTreeMap::new();
         for decision in &self.decision {
-            let (key, value) = decision.split_once('=').filter(|(key, _)| !key.trim().is_empty()).ok_or_else(|| {
-                Failure::usage(format!("`--decision` must be KEY=VALUE, not `{decision}`"))
-                    .hint("for example `--decision lexer='by hand'`")
-            })?;
+            let (key, value) = parts(decision, '=', "`--decision` must be KEY=VALUE", "--decision lexer='by hand'")?;
             // The last value of a key counts, as with any flag.
             decisions.insert(key.trim(), (!value.is_empty()).then(|| value.to_owned()));
         }
@@ -64,16 +61,19 @@ impl SectionFlags {
             entries.push(Entry::Pair { section: Section::Decisions.into(), key: key.to_owned(), value });
         }
         for checkpoint in &self.checkpoint {
-            let (phase, status) =
-                checkpoint.split_once(':').filter(|(phase, _)| !phase.trim().is_empty()).ok_or_else(|| {
-                    Failure::usage(format!("`--checkpoint` must be PHASE:STATUS, not `{checkpoint}`"))
-                        .hint("for example `--checkpoint 5:validated`")
-                })?;
+            let rule = "`--checkpoint` must be PHASE:STATUS";
+            let (phase, status) = parts(checkpoint, ':', rule, "--checkpoint 5:validated")?;
             let (phase, status) = (phase.trim().to_owned(), status.trim().to_owned());
             entries.push(Checkpoint { phase, status, ..Checkpoint::default() }.into());
         }
         Ok(entries)
     }
+}
+
+/// The two parts of a flag's text. Exit 2 if the first one is empty.
+fn parts<'t>(text: &'t str, mark: char, rule: &str, example: &str) -> Result<(&'t str, &'t str)> {
+    let parts = text.split_once(mark).filter(|(first, _)| !first.trim().is_empty());
+    parts.ok_or_else(|| Failure::usage(format!("{rule}, not `{text}`")).hint(format!("for example `{example}`")))
 }
 
 /// Refuses an empty text, which would say nothing.
