@@ -214,9 +214,18 @@ fn waits(client: &mut Client, args: Value) -> u64 {
     client.send("tools/call", json!({ "name": "wait_for_event", "arguments": args }))
 }
 
+/// Whether a wait of the client's server has begun, and is not over: it watches directories then.
+fn has_wait(client: &Client) -> bool {
+    let files = std::fs::read_dir(format!("/proc/{}/fd", client.child.id())).unwrap().flatten();
+    files.filter_map(|file| file.path().read_link().ok()).any(|to| to.to_string_lossy().contains("inotify"))
+}
+
 /// An event that the client had to wait for longer than a second.
 fn slow(client: &mut Client, child: &Repo<'_>, message: &str) -> Value {
+    wait_for(|| !has_wait(client));
     let waiting = waits(client, json!({}));
+    // The server counts from when its wait begins, which may be later than the request.
+    wait_for(|| has_wait(client));
     let start = Instant::now();
     wait_for(|| start.elapsed() > Duration::from_millis(1200));
     child.spawn(&["notify", "info", message]).succeeds();
