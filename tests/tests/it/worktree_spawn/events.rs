@@ -238,8 +238,11 @@ fn an_event_is_delivered_again_when_its_lease_ends() {
     let app = app(&w);
     let x = subtree(&app, &["x"]);
     x.spawn(&["notify", "info", "hello"]).succeeds();
-    let first = app.spawn(&["wait", "--lease", "2s"]).exit(0).json();
-    app.spawn(&["wait", "--timeout", "0s"]).exit(124).any_err();
+    // For these two the time stands still, so the lease ends after the second one, however long that takes.
+    let now = jiff::Timestamp::now().to_string();
+    let still = [("SHOPFLOOR_NOW", now.as_str())];
+    let first = app.run_with("worktree-spawn", &["wait", "--lease", "2s"], &still).exit(0).json();
+    app.run_with("worktree-spawn", &["wait", "--timeout", "0s"], &still).exit(124).any_err();
     let waited = Instant::now();
     let second = app.spawn(&["wait", "--lease", "1h"]).exit(0).json();
     assert_eq!(first, second);
@@ -257,6 +260,11 @@ fn an_event_is_delivered_again_when_its_lease_ends() {
     signal(&waiter, "-KILL");
     waiter.wait().unwrap();
     assert_eq!(app.spawn(&["wait", "--timeout", "60s"]).exit(0).stdout, line);
+}
+
+/// Whether the main thread of a process waits for something.
+fn sleeps(child: &Child) -> bool {
+    std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap().contains("State:\tS")
 }
 
 #[test]
@@ -277,6 +285,8 @@ fn ctrl_c_ends_a_wait_and_leaves_the_event() {
     assert!(lines.next().unwrap().unwrap().contains("hello"));
     x.spawn(&["notify", "info", "more"]).succeeds();
     assert!(lines.next().unwrap().unwrap().contains("more"));
+    // As long as it writes, the signal itself ends it.
+    wait_for(|| sleeps(&follower));
     signal(&follower, "-INT");
     assert_eq!(follower.wait().unwrap().code(), Some(130));
     assert_eq!(count(&app, "root", "new"), 2);
