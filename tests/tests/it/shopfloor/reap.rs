@@ -40,6 +40,13 @@ fn lives(w: &World, pid_file: &str) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
+/// Whether that process is a `sleep` by now. At first its words are those of the shell that started it.
+fn is_sleep(w: &World, pid_file: &str) -> bool {
+    let pid = w.at(w.home("")).read(pid_file);
+    let words = std::fs::read_to_string(format!("/proc/{}/cmdline", pid.trim())).unwrap();
+    words.starts_with("sleep")
+}
+
 fn spawned<'w>(w: &'w World, app: &Repo<'w>, name: &str) -> Repo<'w> {
     w.at(app.spawn(&["subtree", name]).exit(0).any_err().stdout.trim_end())
 }
@@ -51,6 +58,7 @@ fn rm_ends_what_set_up_started_and_names_what_others_have_there() {
     app.approved("setup = [\"sleep 707071 & echo $! > ~/pid\"]\n");
     app.apply(&["hook", "install"]).exit(0).any_out().any_err();
     let wt = spawned(&w, &app, "feat");
+    wait_for(|| is_sleep(&w, "pid"));
     let (mut other, mut outside) = (Works::there(&w, &wt.path), Works::there(&w, &app.path));
     // From another set-up, and elsewhere by now.
     let moved = app.run_with(
