@@ -295,6 +295,13 @@ fn spawn(day: &mut Day, app: &Repo<'_>) {
     day.run(app, "worktree-spawn remove main.x --force --recursive");
 }
 
+/// Waits until a worker's work, the `count`th of it, needs review, and until its git, which goes on after that, has ended.
+fn until_done(floor: &Floor<'_>, name: &str, count: usize) {
+    floor.until(name, "needs_review");
+    // A program shows its sign again once it has done what it was told.
+    wait_for(|| floor.ctl(&["peek", name]).exit(0).stdout.matches('>').count() > count);
+}
+
 fn work(day: &mut Day, floor: &Floor<'_>, forge: Option<&Forge>) {
     let root = &floor.root;
     day.run_with(root, "worker-ctl root trust", &[root.path.to_str().unwrap(), "--yes"]);
@@ -303,13 +310,13 @@ fn work(day: &mut Day, floor: &Floor<'_>, forge: Option<&Forge>) {
     day.run(root, "worker-ctl up adam eve");
     day.run(root, "worker-ctl status");
     day.run_with(root, "worker-ctl start --worker adam", &["--task", "COMMIT a.txt a Write a"]);
-    floor.until("adam", "needs_review");
+    until_done(floor, "adam", 1);
     day.run(root, "worker-ctl patrol");
     day.run(root, "worker-ctl wait adam --for needs_review");
     day.run(root, "worker-ctl wait adam --for you");
     day.run(root, "worker-ctl peek adam");
     floor.ctl(&["start", "eve", "--task", "COMMIT a.txt c Write c"]).succeeds();
-    floor.until("eve", "needs_review");
+    until_done(floor, "eve", 1);
     day.run(root, "worker-ctl clashes");
     floor.ctl(&["reset", "eve", "--force"]).exit(0).any_out().any_err();
     day.run(root, "worker-ctl cost");
@@ -327,7 +334,7 @@ fn work(day: &mut Day, floor: &Floor<'_>, forge: Option<&Forge>) {
     day.run_with(root, "worker-ctl comment adam", &["a.txt:1", "Say why."]);
     day.run(&floor.app, "shopfloor jump --name");
     day.run_with(root, "worker-ctl reject", &["COMMIT a.txt b Write a better"]);
-    floor.until("adam", "needs_review");
+    until_done(floor, "adam", 2);
     day.run(root, "worker-ctl rebase adam");
     day.run_with(root, "worker-ctl message adam", &["thanks"]);
     floor.ctl(&["message", "adam", "ASK Yes|No"]).succeeds();
