@@ -181,23 +181,19 @@ pub fn refuse_hopeless(ledger: &Ledger, is_archiving: bool) -> Result<()> {
             .with(Exit::No, format!("{what} is in progress, so nothing is committed"))
             .hint("run `git status`, finish what is in progress, and run the same command again"));
     }
+    let place = ledger.dir.display();
     let prefix = ledger.in_tree().ok_or_else(|| {
-        Failure::usage(format!(
-            "{} is not in a work tree of this repository, so it cannot be committed",
-            ledger.dir.display()
-        ))
-        .hint("leave `--commit` out, or use a ledger below the work tree")
+        Failure::usage(format!("{place} is not in a work tree of this repository, so it cannot be committed"))
+            .hint("leave `--commit` out, or use a ledger below the work tree")
     })?;
     let all = paths(ledger, prefix.as_path());
     // git passes over what lies in another repository, without a word unless that is a submodule.
     let above = all.iter().flat_map(|path| path.ancestors().skip(1)).filter(|dir| !dir.as_os_str().is_empty());
     if let Some(inner) = above.map(|dir| ledger.top.path().join(dir)).find(|dir| private_dir(dir).is_some()) {
-        return Err(Failure::usage(format!(
-            "{} is in another repository, {}, so it cannot be committed in this one",
-            ledger.dir.display(),
-            inner.display()
-        ))
-        .hint(format!("leave `--commit` out, and commit there: `git -C {}`", shell_word(&inner))));
+        let other = inner.display();
+        let why = format!("{place} is in another repository, {other}, so it cannot be committed in this one");
+        return Err(Failure::usage(why)
+            .hint(format!("leave `--commit` out, and commit there: `git -C {}`", shell_word(&inner))));
     }
     refuse_flagged(ledger, &all)?;
     let to_come = [format!("{EVENTS}/snapshot_HASH.md"), format!("{ARCHIVE}/DAY/EVENT.md")];
@@ -234,13 +230,9 @@ fn refuse_flagged(ledger: &Ledger, all: &[PathBuf]) -> Result<()> {
         }
     });
     flagged.map_or(Ok(()), |(flag, path)| {
-        Err(Failure::malformed(format!("git does not look at {}, which has the flag {flag}", path.display())).hint(
-            format!(
-                "run `git -C {} update-index --no-{flag} {}`, and the same command again",
-                shell_word(top),
-                shell_word(path)
-            ),
-        ))
+        let command = format!("git -C {} update-index --no-{flag} {}", shell_word(top), shell_word(path));
+        Err(Failure::malformed(format!("git does not look at {}, which has the flag {flag}", path.display()))
+            .hint(format!("run `{command}`, and the same command again")))
     })
 }
 

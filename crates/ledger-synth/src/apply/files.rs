@@ -71,11 +71,9 @@ pub fn create_snapshot(ledger: &Ledger, name: &str, text: &str) -> Result<()> {
     let staged = staging.file(&ledger.top, &target, text.as_bytes(), None)?;
     if !staged.place(&ledger.top, &target)? {
         if ledger.top.content(&target)? != Some(Content::File(Digest::of(text.as_bytes()))) {
-            return Err(Failure::failed(format!(
-                "{} exists with another content, so the snapshot cannot be written",
-                ledger.top.join(&target).display()
-            ))
-            .hint("move it away and run the command again"));
+            let path = ledger.top.join(&target);
+            let why = format!("{} exists with another content, so the snapshot cannot be written", path.display());
+            return Err(Failure::failed(why).hint("move it away and run the command again"));
         }
         ledger.top.sync(&ledger.rel(EVENTS)?)?;
     }

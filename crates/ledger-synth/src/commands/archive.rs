@@ -53,14 +53,10 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 /// Archives the events that are older than `age`. The caller holds the lock, except in a dry run.
 pub fn archive(ui: &Ui, env: &Env, ledger: &Ledger, age: Option<Duration>) -> Result<Archived> {
     if has_left_out(ledger)? {
-        let command = format!(
-            "git sparse-checkout add {}",
-            shell_word(ledger.dir.strip_prefix(ledger.top.path()).unwrap_or(&ledger.dir))
-        );
-        return Err(Failure::usage(
-            "this sparse checkout leaves events out, and only files that are here can be archived",
-        )
-        .hint(format!("run `{command}`, then the same command again")));
+        let dir = shell_word(ledger.dir.strip_prefix(ledger.top.path()).unwrap_or(&ledger.dir));
+        let why = "this sparse checkout leaves events out, and only files that are here can be archived";
+        let hint = format!("run `git sparse-checkout add {dir}`, then the same command again");
+        return Err(Failure::usage(why).hint(hint));
     }
     let events = load_events(ledger)?;
     let plan = plan::archive(env.now, &events, age)?;

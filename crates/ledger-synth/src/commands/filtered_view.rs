@@ -131,11 +131,8 @@ fn matching(env: &Env, ledger: &Ledger, patterns: &[String]) -> Result<Vec<PathB
             }
         }
         if found.is_empty() {
-            return Err(Failure::usage(format!("no file matches `{pattern}`")).hint(format!(
-                "patterns start in {} or {}",
-                env.cwd.display(),
-                ledger.dir.display()
-            )));
+            let bases = format!("patterns start in {} or {}", env.cwd.display(), ledger.dir.display());
+            return Err(Failure::usage(format!("no file matches `{pattern}`")).hint(bases));
         }
         files.extend(found.into_iter().filter_map(|path| path.canonicalize().ok()));
     }
