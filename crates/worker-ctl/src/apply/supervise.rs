@@ -60,14 +60,15 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
     let state = ctx.state()?;
     // Without tmux there is nothing to wait for.
     ctx.tmux()?;
-    let _lock = up_lock::take(&ctx.root.path)?;
-    let patrolling = || Lock::try_take(&layout::lock(&ctx.root.path, RootLock::Patrolling));
-    let _patrolling = duties.patrols.then(patrolling).transpose()?;
-    not_started(&state).iter().for_each(|line| ctx.ui.warn(line));
+    // Whoever reads our number in the lock may send a signal at once.
     let (send, signals) = mpsc::channel();
     // The default handler takes the second signal and ends us at once.
     let ending = ctx.ending.clone();
     proc::handle_signals(move |signal| !ending.fetch_or(true, Ordering::SeqCst) && send.send(signal).is_ok());
+    let _lock = up_lock::take(&ctx.root.path)?;
+    let patrolling = || Lock::try_take(&layout::lock(&ctx.root.path, RootLock::Patrolling));
+    let _patrolling = duties.patrols.then(patrolling).transpose()?;
+    not_started(&state).iter().for_each(|line| ctx.ui.warn(line));
     let (mut ctx, mut changed) = (ctx.reload()?, None);
     // Programs start in threads, so that a slow one does not delay the patrol.
     let shared = Shared::default();
