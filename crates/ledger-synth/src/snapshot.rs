@@ -233,11 +233,7 @@ fn lines(join: &Join<'_>, folded: impl Iterator<Item = SnapshotLine>) -> String 
         let of = positions.get(&by.id).copied().unwrap_or_default();
         SnapshotLine::Said { of, entry }
     });
-    let mut out = String::new();
-    for line in events.chain(folded).chain(said) {
-        // Cannot fail: it holds only texts and numbers.
-        out.push_str(&serde_json::to_string(&line).unwrap_or_default());
-        out.push('\n');
-    }
-    out
+    // Cannot fail: a line holds only texts and numbers.
+    let written = |line: SnapshotLine| serde_json::to_string(&line).unwrap_or_default() + "\n";
+    events.chain(folded).chain(said).map(written).collect()
 }
