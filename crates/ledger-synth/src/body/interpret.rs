@@ -20,6 +20,7 @@ pub fn parse(body: &str) -> Vec<Entry> {
 /// Turns a section into entries, by its name or the shape of its pieces.
 fn interpret(section: WrittenSection, entries: &mut Vec<Entry>) {
     let WrittenSection { name, pieces, .. } = section;
+    let item = |piece: Piece| Entry::Item { section: name.clone(), text: one_text(piece) };
     match name.shape() {
         Some(Shape::Register) => {
             let texts: Vec<_> = pieces.into_iter().map(one_text).filter(|text| !text.trim().is_empty()).collect();
@@ -27,16 +28,13 @@ fn interpret(section: WrittenSection, entries: &mut Vec<Entry>) {
                 entries.push(Entry::Text { section: name, text: texts.join("\n") });
             }
         }
-        Some(Shape::List) => {
-            entries
-                .extend(pieces.into_iter().map(|piece| Entry::Item { section: name.clone(), text: one_text(piece) }));
-        }
+        Some(Shape::List) => entries.extend(pieces.into_iter().map(item)),
         Some(Shape::Map) => pieces.into_iter().for_each(|piece| decision(&name, piece, entries)),
         Some(Shape::Checkpoints) => checkpoints(pieces, entries),
         None => entries.extend(pieces.into_iter().map(|piece| match piece {
             Piece::Text(text) => Entry::Text { section: name.clone(), text },
             Piece::Pair(key, value) => Entry::Pair { section: name.clone(), key, value },
-            Piece::Item(..) => Entry::Item { section: name.clone(), text: one_text(piece) },
+            Piece::Item(..) => item(piece),
         })),
     }
 }
