@@ -54,9 +54,7 @@ impl LedgerEvent {
                 out.push_str(&format!("{key}: {}\n", yaml_scalar::written(value)));
             }
         }
-        out.push_str("---\n");
-        out.push_str(&body::render(&self.entries));
-        out
+        out + "---\n" + &body::render(&self.entries)
     }
 }
 

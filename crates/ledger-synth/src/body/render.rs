@@ -24,12 +24,11 @@ pub fn render(entries: &[Entry]) -> String {
         out.push('\n');
         // The map comes first, because indented lines belong to the line above them. A text comes last, because it
         // opens the section again.
-        let rank = |entry: &Entry| match entry {
+        entries.sort_by_key(|entry| match entry {
             Entry::Pair { .. } => 0,
             Entry::Item { .. } | Entry::Checkpoint(_) => 1,
             Entry::Text { .. } => 2,
-        };
-        entries.sort_by_key(|entry| rank(entry));
+        });
         if !matches!(entries[0], Entry::Text { .. }) {
             out.push_str(&format!("{key}:\n"));
         }

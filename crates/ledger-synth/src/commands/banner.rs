@@ -122,10 +122,8 @@ fn text(ledger: &Ledger, content: &BannerContent, max: usize) -> Result<String> 
 
 /// Tells the later commands of the session which session they belong to.
 fn name_session(ui: &Ui, env: &Env, session: &str) -> Result<()> {
-    let Some(file) = agent_hooks::environment_file(env).filter(|_| !ui.is_dry()) else { return Ok(()) };
-    if session.is_empty() {
-        return Ok(());
-    }
+    let file = agent_hooks::environment_file(env).filter(|_| !ui.is_dry() && !session.is_empty());
+    let Some(file) = file else { return Ok(()) };
     let begin = if fs::ends_line(file)? { "" } else { "\n" };
     fs::append_line(file, &format!("{begin}export {SESSION_VARIABLE}='{session}'"))
 }
