@@ -60,9 +60,8 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
     let state = ctx.state()?;
     // Without tmux there is nothing to wait for.
     ctx.tmux()?;
-    // Whoever reads our number in the lock may send a signal at once.
     let (send, signals) = mpsc::channel();
-    // The default handler takes the second signal and ends us at once.
+    // Before our number is in the lock. The default handler takes the second signal and ends us at once.
     let ending = ctx.ending.clone();
     proc::handle_signals(move |signal| !ending.fetch_or(true, Ordering::SeqCst) && send.send(signal).is_ok());
     let _lock = up_lock::take(&ctx.root.path)?;
