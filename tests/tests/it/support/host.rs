@@ -204,13 +204,29 @@ pub fn work(floor: &Floor<'_>, id: &str, task: &str) {
         let host = id.split_once(':').map_or(id, |(host, _)| host);
         let told = floor.ctl(&["events", "--host", host, "--json"]).any_status().any_out().any_err();
         let screen = floor.ctl(&["peek", id]).any_status().any_out().any_err();
-        panic!("{waited}\n{}\n{told}\n{screen}", row(floor, id));
+        panic!("{waited}\n{}\n{told}\n{screen}", last_row(floor, id));
     }
 }
 
-/// The row of a worker in `status --json`.
+/// The row of a worker in `status --json`, once its host has answered: a busy one may need more than the two seconds that
+/// it gets.
 pub fn row(floor: &Floor<'_>, id: &str) -> Value {
+    let mut found = None;
+    wait_for(|| {
+        found = find_row(floor, id).ok().filter(|row| row["unreachable_since_at"].is_null());
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+/// The same of a host that need not answer.
+pub fn last_row(floor: &Floor<'_>, id: &str) -> Value {
+    find_row(floor, id).unwrap_or_else(|all| panic!("no {id} in {all}"))
+}
+
+/// The row, or all that was said instead.
+fn find_row(floor: &Floor<'_>, id: &str) -> Result<Value, Value> {
     let all = floor.ctl(&["status", "--json"]).exit(0).any_err().json();
-    let found = all["workers"].as_array().unwrap().iter().find(|row| row["id"] == id);
-    found.unwrap_or_else(|| panic!("no {id} in {all}")).clone()
+    let found = all["workers"].as_array().unwrap().iter().find(|row| row["id"] == id).cloned();
+    found.ok_or(all)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::host::{Machine, hire, hub, needs_sshd, row, work};
+use crate::support::host::{Machine, hire, hub, last_row, needs_sshd, row, work};
 use crate::support::sandbox::works;
 use crate::support::worker::{Staying, program, table, tip};
 use crate::support::world::{Repo, World, needs_mount, text, wait_for};
@@ -24,6 +24,12 @@ fn a_task_on_a_host_ends_as_one_commit_of_the_source() {
     let task = "COMMIT a.txt one Add 'a' $(x) `y`\nCOMMIT b.txt two Add b";
     let given = floor.ctl(&["start", "big:eve", "--task", task, "--json"]).exit(0).json();
     assert_eq!((&given["worker"], &given["name"], &given["host"]), (&"big:eve".into(), &"eve".into(), &"big".into()));
+    // Its first commit needs a review before the second one is there.
+    let eve = w.at(machines[0].root().path.join(".worktrees/eve"));
+    wait_for(|| {
+        let seen = row(&floor, "big:eve")["commit"].as_str().unwrap_or_default().to_owned();
+        eve.git(&["log", "--format=%s|%H", "-1"]) == format!("Add b|{seen}\n")
+    });
     floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_err().out_has("big:eve\n");
     floor.ctl(&["wait", "big:eve"]).exit(0).out_has("big:eve needs_review\n");
     let seen = row(&floor, "big:eve");
@@ -97,13 +103,19 @@ fn a_host_works_on_while_its_hub_sleeps_and_a_rebooted_one_is_brought_up() {
     let (floor, mut machines) = hub(&w, &["big"]);
     let big = &mut machines[0];
     hire(&floor, "big:eve");
-    floor.ctl(&["start", "big:eve", "--task", "SLEEP 1\nCOMMIT a.txt one Add a"]).succeeds();
+    // It commits once nobody reaches it any more.
+    big.home.sh("mkfifo gate").exit(0);
+    let task = format!("RUN read -r go < '{}'\nCOMMIT a.txt one Add a", big.home.path.join("gate").display());
+    floor.ctl(&["start", "big:eve", "--task", &task]).succeeds();
+    // What the host said last is what is known of it later.
+    assert_eq!(row(&floor, "big:eve")["task"], "working");
     // The lid is closed, and the source moves meanwhile.
     big.vanish();
+    big.home.sh("echo > gate").exit(0);
     let commits = || big.home.world.at(big.root().path.join(".worktrees/eve")).git(&["log", "--format=%s", "-1"]);
     wait_for(|| commits() == "Add a\n");
     floor.app.commit("mine.txt", "mine\n");
-    let seen = row(&floor, "big:eve");
+    let seen = last_row(&floor, "big:eve");
     assert!(seen["unreachable_since_at"].is_string() && seen["task"] == "working", "{seen}");
     floor.ctl(&["status"]).exit(0).out_has("big:eve  unreachable since ");
     let refused = floor.ctl(&["review", "big:eve", "--json"]).exit(4).json();
@@ -119,6 +131,8 @@ fn a_host_works_on_while_its_hub_sleeps_and_a_rebooted_one_is_brought_up() {
         .any_status()
         .any_out()
         .any_err();
+    // What was killed holds its lock until it is gone.
+    wait_for(|| big.sh("worker-ctl status --json").exit(0).any_err().json()["daemon"] == "stopped");
     floor.ctl(&["up", "--resume", "--host", "big"]).succeeds();
     wait_for(|| row(&floor, "big:eve")["session"] == "up");
     assert_eq!(row(&floor, "big:eve")["task"], "working");
@@ -307,7 +321,8 @@ fn a_worker_in_a_sandbox_on_a_host_lands_its_work_and_a_wrong_clock_changes_noth
     assert_eq!(machines[0].root().path.parent().unwrap().join("escaped").exists(), contained.is_empty());
     for now in ["2020-01-01T00:00:00Z", "2040-01-01T00:00:00Z"] {
         let vars = [("SHOPFLOOR_NOW", now)];
-        floor.root.run_with("worker-ctl", &["status"], &vars).exit(0).out_has("big:eve  needs_review");
+        let shown = || floor.root.run_with("worker-ctl", &["status"], &vars).exit(0).any_err();
+        wait_for(|| shown().stdout.contains("big:eve  needs_review"));
         floor.root.run_with("worker-ctl", &["review", "big:eve"], &vars).succeeds();
     }
     floor.root.run_with("worker-ctl", &["accept", "big:eve"], &[("SHOPFLOOR_NOW", "2020-01-01T00:00:00Z")]).succeeds();

@@ -1,7 +1,7 @@
 //! worker-ctl: a host that is hostile. It can hand over commits and texts, and nothing else comes of what it says.
 
 use crate::support::floor::Floor;
-use crate::support::host::{Machine, hire, hub, needs_sshd, row, work};
+use crate::support::host::{Machine, hire, hub, last_row, needs_sshd, work};
 use crate::support::worker::tip;
 use crate::support::world::{World, text};
 
@@ -35,7 +35,7 @@ fn nothing_comes_of_what_a_host_makes_up() {
         ["yes", "yes '{' | tr -d '\\n'", "echo 7", "echo '{\"workers\":{}}' | tr w v", "true", "exit 3", "kill -9 $$"]
     {
         says("status", said);
-        let seen = row(&floor, "big:eve");
+        let seen = last_row(&floor, "big:eve");
         assert!(seen["unreachable_since_at"].is_string(), "{said}: {seen}");
     }
     says("review", "echo '{\"sha\":\"--upload-pack=touch /tmp/x\"}'");
