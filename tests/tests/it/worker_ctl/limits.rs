@@ -19,6 +19,8 @@ fn working<'w>(w: &'w World, hooks: &str, names: &[&str]) -> Floor<'w> {
     for name in names {
         floor.ctl(&["start", name, "--task", "think"]).succeeds();
     }
+    // Whoever is ended before it has read its task has never got it.
+    wait_for(|| floor.prompts().iter().filter(|prompt| prompt.ends_with("think")).count() == names.len());
     floor
 }
 
@@ -168,6 +170,7 @@ fn up_lets_a_program_go_on_that_does_not_do_so_by_itself() {
     // The other has three minutes to go on by itself, and then is told.
     assert_eq!((told_to_go_on(&floor), text(&floor.status("adam"), "/activity")), (0, "limited"));
     floor.root.sh("kill -9 $(cat locks/daemon.lock)").exit(0);
+    wait_for(|| floor.ctl(&["status", "--json"]).exit(0).json()["daemon"] == "stopped");
     up_at(&floor, until + 180);
     wait_for(|| told_to_go_on(&floor) == 1);
     hook(&floor, "adam", &event("UserPromptSubmit"));
