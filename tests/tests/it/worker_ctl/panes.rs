@@ -164,9 +164,11 @@ fn peek_shows_the_output_of_a_program_that_died_at_once() {
     let w = World::new();
     let floor = Floor::new(&w);
     let wide = "x".repeat(300);
+    // On a loaded machine tmux can lose the last words of a program: it ends when tmux has them.
+    let words = format!("echo last words; echo {wide}; until grep -qs {wide} ../../logs/adam.log; do :; done; exit 3");
     let config = floor.root.read("config.toml");
     let table = format!(
-        "\n[agents.dier]\ncommand = [\"sh\", \"-c\", \"echo last words; echo {wide}; exit 3\"]\nready = {{ pattern = \"^>\" }}\n[workers.adam]\nagent = \"dier\"\n"
+        "\n[agents.dier]\ncommand = [\"sh\", \"-c\", \"{words}\"]\nready = {{ pattern = \"^>\" }}\n[workers.adam]\nagent = \"dier\"\n"
     );
     floor.root.write("config.toml", &(config + &table));
     floor.ctl(&["add", "adam"]).succeeds();
@@ -207,6 +209,8 @@ fn what_writes_a_log_ends_where_it_cannot_write_any_more() {
     let root = floor.root.path.display().to_string();
     let writers = format!("ps -eo args= | grep '[/]{}/logs/adam.log'", root.trim_start_matches('/'));
     let is_written = || floor.root.sh(&writers).exits_with(0);
+    // What begins to write it opens it a little later than the program is up.
+    wait_for(|| std::fs::read_to_string(floor.root.path.join("logs/adam.log")).is_ok_and(|log| log.contains(">\r\n")));
     assert!(is_written());
     std::fs::remove_dir_all(floor.root.path.join("logs")).unwrap();
     tmux(&floor, &["send-keys", "-t", "=worker-adam:", "Enter"]);
