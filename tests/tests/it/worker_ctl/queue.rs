@@ -37,7 +37,8 @@ fn land_all(floor: &Floor<'_>) {
         for worker in workers.iter().filter(|worker| worker["status"] == "needs_review") {
             floor.ctl(&["accept", text(worker, "/name")]).any_status().any_out().any_err();
         }
-        waiting(floor).is_empty() && workers.iter().all(|worker| worker["status"] == "idle")
+        // Both of the same moment: an `up` may give the last task between two looks.
+        all["queue"] == 0 && workers.iter().all(|worker| worker["status"] == "idle")
     });
 }
 
@@ -75,6 +76,8 @@ fn several_workers_share_a_queue_and_a_task_waits_for_what_comes_before_it() {
     let config = floor.root.read("config.toml");
     floor.root.write("config.toml", &config.replace("[workers.own]\n", "[workers.own]\nexcluded_from_pool = true\n"));
     let _up = Staying::new(&floor, &["up"]);
+    // Whoever waits for an idle worker is told at once that no `up` runs.
+    wait_for(|| floor.ctl(&["status", "--json"]).exit(0).json()["daemon"] == "running");
     let task = |n: u32| format!("Number {n}\nCOMMIT {n}.txt {n} Work {n}");
     queue(
         &floor,
