@@ -50,7 +50,9 @@ fn a_text_is_passed_where_the_table_says_and_a_rejection_continues_the_conversat
     let w = World::new();
     let floor = Floor::new(&w);
     let log = w.home("words");
-    let body = format!("{{ printf '%s|' \"$@\"; echo; }} >> '{}'; printf '> '; exec sleep 600", log.display());
+    // A whole line at once: two programs write there, and the test reads meanwhile.
+    let line = "line=$(printf '%s|' \"$@\"); printf '%s\\n' \"$line\"";
+    let body = format!("{line} >> '{}'; printf '> '; exec sleep 600", log.display());
     w.program("wordy", &body);
     let more = "delivery = \"argv\"\ntask = [\"-i\", \"{task}\", \"it's last\"]\nresume = [\"--continue\"]\n\
                 skip_permissions = [\"--yolo\", \"{git_dir}\"]\n";
