@@ -78,7 +78,7 @@ fn nuke_and_reset_refuse_losses_and_keep_them_with_force() {
     floor.up();
     for name in ["adam", "eve"] {
         floor
-            .ctl(&["start", "--worker", name, "--prompt", &format!("COMMIT {name}.txt x Work\nDIRTY loose {name}")])
+            .ctl(&["start", "--worker", name, "--prompt", &format!("DIRTY loose {name}\nCOMMIT {name}.txt x Work")])
             .succeeds();
         floor.until(name, "needs_review");
     }
