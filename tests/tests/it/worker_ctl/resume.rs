@@ -30,6 +30,8 @@ fn at_work(w: &World) -> (Floor<'_>, std::path::PathBuf) {
     for (name, task) in [("adam", "think"), ("eve", "ponder")] {
         floor.ctl(&["start", name, "--task", task]).succeeds();
     }
+    // What is ended before it has read its task has never got it.
+    wait_for(|| prompts(&log).len() == 1 && floor.prompts().len() == 1);
     hook(&floor, "adam", &event("UserPromptSubmit"));
     (floor, log)
 }
@@ -160,6 +162,7 @@ fn a_program_that_was_started_anew_is_told_what_to_change_as_well() {
     for command in ["review", "accept"] {
         floor.ctl(&[command, "adam"]).exit(1).err_has("adam is rejected").err_has("`worker-ctl message adam TEXT`");
     }
+    wait_for(|| floor.prompts().len() == 2);
     floor.ctl(&["down"]).succeeds();
     floor.ctl(&["resume", "adam"]).exit(0).any_err().out_has("start adam");
     wait_for(|| floor.prompts().len() == 3);
@@ -171,6 +174,7 @@ fn a_program_that_was_started_anew_is_told_what_to_change_as_well() {
     floor.until("adam", "needs_review");
     floor.ctl(&["accept", "adam"]).succeeds().any_err();
     floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    wait_for(|| floor.prompts().len() == 4);
     floor.ctl(&["down"]).succeeds();
     floor.ctl(&["resume", "adam"]).exit(0).any_err().out_has("start adam");
     wait_for(|| floor.prompts().len() == 5);
