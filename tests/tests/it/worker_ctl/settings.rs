@@ -246,11 +246,12 @@ fn an_agent_of_the_users_own_configuration_holds_for_all_roots() {
     floor.root.sh("sed -i '/agent = \"scripted\"/d' config.toml").exit(0);
     up(&floor, &["feat"]);
     let words = |pid: &Value| floor.root.sh(&format!("tr '\\0' ' ' < /proc/{pid}/cmdline")).exit(0).stdout.clone();
-    assert_eq!(words(&floor.status("feat")["pane_pid"]), "sleep 1000 ");
+    // Nothing tells when it is ready, and a process begins as a copy of tmux.
+    wait_for(|| words(&floor.status("feat")["pane_pid"]) == "sleep 1000 ");
     floor.ctl(&["down", "--force"]).succeeds().any_err();
     floor.root.sh("printf '[agents.mine]\\ncommand = [\"sleep\", \"2000\"]\\n' >> config.toml").exit(0);
     up(&floor, &["feat"]);
-    assert_eq!(words(&floor.status("feat")["pane_pid"]), "sleep 2000 ");
+    wait_for(|| words(&floor.status("feat")["pane_pid"]) == "sleep 2000 ");
 }
 
 #[test]
