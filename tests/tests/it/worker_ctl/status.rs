@@ -1,11 +1,12 @@
 //! worker-ctl: what `status` shows and what `wait` waits for.
 
 use std::fs::File;
+use std::process::Stdio;
 
 use serde_json::Value;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, commit, is_at, run_together, staff, tip, tree, up};
+use crate::support::worker::{Staying, commit, is_at, run_together, staff, tip, tmux, tree, up};
 use crate::support::world::{World, text, wait_for};
 
 #[test]
@@ -194,8 +195,17 @@ fn status_shows_every_state_and_watch_keeps_showing() {
     floor.app.commit("README.md", "theirs\n");
     floor.ctl(&["accept", "rebasing"]).exit(1).any_err();
     // On a terminal, who needs a person comes first.
-    let board = floor.root.on_terminal("timeout --foreground 1 worker-ctl --color always status --watch", "");
-    let board = board.exit(124).stdout;
+    let shown = w.home("board");
+    let mut watch = w.command("script");
+    watch.args(["-qefc", "worker-ctl --color always status --watch", "/dev/null"]).current_dir(&floor.root.path);
+    watch.stdin(Stdio::piped()).stdout(File::create(&shown).unwrap()).stderr(Stdio::null());
+    let mut watch = watch.spawn().unwrap();
+    // A board is whole when what was below it is cleared.
+    let board = || std::fs::read_to_string(&shown).unwrap_or_default();
+    wait_for(|| board().contains("\u{1b}[J"));
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    let board = board();
     assert!(board.contains(" 2 need you, 3 at work, 1 idle, 1 offline, no `up` runs\u{1b}[K"), "{board:?}");
     let order: Vec<_> = ["error  ", "needs_review  ", "working  ", "idle  ", "offline  "]
         .map(|name| board.find(&format!("m{name}")))
@@ -225,9 +235,9 @@ fn programs_of_a_server_that_is_gone_are_not_said_to_work() {
     floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     assert_eq!(floor.status("adam")["seen"], true);
     // As after a reboot: nothing has recorded the end.
-    let status: Value = floor.ctl(&["status", "--json"]).exit(0).json();
-    let server = format!("tmux -S '{}' display-message -p '#{{pid}}'", text(&status, "/tmux_socket"));
-    floor.root.sh(&format!("kill -9 $({server})")).exit(0);
+    let server = tmux(&floor, &["display-message", "-p", "#{pid}"]);
+    floor.root.sh(&format!("kill -9 {server}")).exit(0);
+    wait_for(|| floor.root.sh(&format!("kill -0 {server}")).any_status().any_out().any_err().status != Some(0));
     floor
         .ctl(&["status"])
         .exit(0)
