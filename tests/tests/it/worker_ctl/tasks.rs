@@ -99,6 +99,7 @@ fn down_ends_all_sessions_and_a_restart_keeps_every_task() {
             .map(|name| (text(&floor.status(name), "/task").to_owned(), floor.status(name)["commit_sha"].clone()))
     };
     let before = tasks();
+    wait_for(|| floor.prompts().len() == 2);
     let prompts = floor.prompts();
     floor.ctl(&["down"]).succeeds();
     assert_eq!(tasks(), before);
