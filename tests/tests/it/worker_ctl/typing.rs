@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::floor::Floor;
 use crate::support::worker::{Staying, staff, table, tmux, up, work};
-use crate::support::world::{World, text, wait_for};
+use crate::support::world::{Output, World, text, wait_for, which};
 
 /// A person at a terminal, attached to a worker's session.
 struct Person {
@@ -57,12 +57,15 @@ fn nothing_is_typed_into_a_persons_line() {
     floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().len() == 1);
     let mut person = Person::attach(&floor, "adam");
-    person.types(&floor, "half a li");
+    // Each refusal has its own key: a person counts as typing for five seconds.
+    person.types(&floor, "half ");
     let before = floor.status("adam");
     let refused = floor.ctl(&["message", "adam", "hello"]).exit(1);
     refused.err_has("nothing was typed to adam: somebody at /dev/pts/").err_has("--force");
+    person.types(&floor, "a ");
     let json = floor.ctl(&["message", "adam", "hello", "--json"]).exit(1).json();
     assert_eq!((text(&json, "/error/kind"), text(&json, "/delivery")), ("occupied", "not_delivered"));
+    person.types(&floor, "li");
     floor.ctl(&["start", "--resume", "adam"]).exit(1).err_has("nothing was typed to adam");
     assert_eq!(floor.status("adam"), before);
     assert_eq!(floor.prompts().len(), 1);
@@ -90,15 +93,24 @@ fn start_and_reject_are_refused_while_a_person_types() {
     work(&floor, "adam", "COMMIT README.md mine Change it");
     floor.ctl(&["review", "adam"]).succeeds();
     let (mut at_adam, mut at_eve) = (Person::attach(&floor, "adam"), Person::attach(&floor, "eve"));
-    at_adam.types(&floor, "a");
-    at_eve.types(&floor, "e");
     let before = [floor.status("adam"), floor.status("eve")];
+    at_adam.types(&floor, "a");
     floor.ctl(&["reject", "do it again"]).exit(1).err_has("nothing was typed to adam");
+    at_eve.types(&floor, "e");
     floor.ctl(&["start", "--worker", "eve", "--prompt", "think"]).exit(1).err_has("nothing was typed to eve");
     // The work conflicts now, and the worker is asked only when nobody types there.
     floor.app.commit("README.md", "theirs\n");
     at_adam.types(&floor, "a");
-    floor.ctl(&["accept", "adam"]).exit(1).err_has("nothing was typed to adam");
+    let mut accept = w.command(w.path("bin/worker-ctl"));
+    accept.args(["accept", "adam"]).current_dir(&floor.root.path).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut accept = accept.spawn().unwrap();
+    // They go on for as long as it takes.
+    wait_for(|| {
+        at_adam.types(&floor, "a");
+        accept.try_wait().unwrap().is_some()
+    });
+    let accept = Output::from("accept adam".into(), accept.wait_with_output().unwrap());
+    accept.exit(1).err_has("nothing was typed to adam");
     let kept = |status: &serde_json::Value| {
         ["task", "prompt", "commit_sha", "notes", "session"].map(|key| status[key].clone())
     };
@@ -147,18 +159,20 @@ fn keys_typed_after_our_text_are_not_submitted_with_it() {
     floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().len() == 1);
     let mut person = Person::attach(&floor, "adam");
-    // Nobody has typed for a while. The text is long, so that Enter comes two seconds later.
+    // Nobody has typed for a while.
     wait_for(|| floor.ctl(&["message", "adam", "first"]).exits_with(0));
     wait_for(|| floor.prompts().len() == 2);
-    let long = "x".repeat(30_000);
+    // The program has our text, and Enter comes after the person's keys.
+    floor.root.sh("mkfifo ~/gate").exit(0);
+    let real = which("tmux").display().to_string();
+    let hold = format!("'{real}' \"$@\"; code=$?; touch ~/pasted; read -r go < ~/gate; exit $code");
+    w.program("tmux", &format!("case \" $* \" in *' paste-buffer '*) {hold} ;; esac\nexec '{real}' \"$@\""));
     let mut command = floor.root.world.command(floor.root.world.path("bin/worker-ctl"));
-    command.args(["message", "adam", &long]).current_dir(&floor.root.path);
+    command.args(["message", "adam", "second"]).current_dir(&floor.root.path);
     let mut message = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let log = floor.root.path.join("state.json");
-    wait_for(|| std::fs::read_to_string(&log).unwrap().contains("\"is_typed\": true"));
-    // The text is pasted when its buffer is gone.
-    wait_for(|| tmux(&floor, &["list-buffers"]).is_empty());
+    wait_for(|| w.home("pasted").exists());
     person.types(&floor, "mine");
+    floor.root.sh("echo > ~/gate").exit(0);
     assert_eq!(message.wait().unwrap().code(), Some(1));
     assert_eq!(floor.prompts().len(), 2, "nobody pressed the key");
     floor.ctl(&["patrol"]).succeeds().any_err();
@@ -176,6 +190,8 @@ fn several_lines_wait_until_the_program_takes_them_as_a_whole() {
     floor.ctl(&["add", "adam", "--agent", "busy"]).succeeds();
     up(&floor, &["adam"]);
     floor.ctl(&["start", "--worker", "adam", "--prompt", "WORK"]).succeeds();
+    let log = || std::fs::read(floor.root.path.join("logs/adam.log")).unwrap();
+    wait_for(|| log().windows(8).any(|at| at == b"\x1b[?2004l"));
     floor.ctl(&["message", "adam", "one\ntwo"]).succeeds();
     let read = || std::fs::read_to_string(w.home("read")).unwrap_or_default();
     wait_for(|| read().contains("two"));
