@@ -31,7 +31,7 @@ pub fn refuse_second() -> Failure {
 /// instant, so this tries several times.
 pub fn take(root: &Path) -> Result<Lock> {
     let path = layout::lock(root, RootLock::Daemon);
-    let taken = poll::answer(Duration::from_millis(200), Duration::from_millis(10), || Lock::try_take(&path))?;
+    let taken = poll::answer(Duration::from_secs(2), Duration::from_millis(10), || Lock::try_take(&path))?;
     let mut lock = taken.ok_or_else(refuse_second)?;
     lock.sign().map_err(|e| Failure::failed(format!("cannot write to {}", path.display())).because(e))?;
     Ok(lock)

@@ -129,9 +129,8 @@ pub fn begin<J: Journaled>(shared: &Path, id: &str, entry: J) -> Result<OpenJour
     let dir = shared.join(J::DIR);
     fs::create_private_dir(&dir)?;
     let path = dir.join(format!("{}.json", new_uid()));
-    let Some(lock) = Lock::try_take(&lock_file(&path))? else {
-        return Err(Failure::failed("the lock of a new journal is already held"));
-    };
+    // Whoever recovers journals may have found the new file, and removes it.
+    let lock = Lock::take(&lock_file(&path))?;
     let open = OpenJournal { id: id.to_owned(), entry, path, lock };
     open.save()?;
     open.lock.share_with_children()?;

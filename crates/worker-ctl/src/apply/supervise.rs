@@ -65,7 +65,7 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
     let ending = ctx.ending.clone();
     proc::handle_signals(move |signal| !ending.fetch_or(true, Ordering::SeqCst) && send.send(signal).is_ok());
     let _lock = up_lock::take(&ctx.root.path)?;
-    let patrolling = || Lock::try_take(&layout::lock(&ctx.root.path, RootLock::Patrolling));
+    let patrolling = || Lock::take(&layout::lock(&ctx.root.path, RootLock::Patrolling));
     let _patrolling = duties.patrols.then(patrolling).transpose()?;
     not_started(&state).iter().for_each(|line| ctx.ui.warn(line));
     let (mut ctx, mut changed) = (ctx.reload()?, None);

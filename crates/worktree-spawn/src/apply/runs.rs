@@ -58,7 +58,7 @@ fn start_now(env: &Env, place: &Place, agent: &Agent, is_quiet: bool) -> Result<
     }
     let incarnation = new_uid();
     let alive = agent_run::alive_file(&shared, &agent.id, &incarnation);
-    let lock = Lock::try_take(&alive)?.ok_or_else(|| Failure::failed("a new lock is already held"))?;
+    let lock = Lock::take(&alive)?;
     lock.share_with_children()?;
     let run = AgentRun {
         v: agent_run::VERSION,
