@@ -13,7 +13,7 @@ use crate::facts::losses::Losses;
 use crate::facts::worker_state::changes;
 use crate::failure;
 use crate::plan::machine::Input;
-use crate::plan::removal::refuse_loss;
+use crate::plan::removal::{branch_stays, refuse_loss};
 use crate::tmux::typing;
 use crate::work_repo::{is_rebasing, require_own_rebase};
 use crate::worker::{Session, Worker};
@@ -104,13 +104,14 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     first.notes.iter().filter(|note| !saved.notes.contains(note)).for_each(|note| ctx.ui.note(note));
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
     let losses = check_losses(ctx, worker, is_forced)?;
-    let dir = &ctx.repo.top;
     let branch = format!("refs/heads/{}", worker.branch);
-    let tip = ctx.repo.commit(dir, &branch)?;
     let mut kept = keep(ctx, worker, &losses, is_forced)?;
     let removed = || -> Result<Vec<String>> {
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
-        if let Some(tip) = tip {
+        if branch_stays(worker, &losses) {
+            let into = &ctx.repo.branch;
+            ctx.ui.note(format!("the branch {} stays: it has commits that {into} lacks", worker.branch));
+        } else if let Some(tip) = &losses.branch_tip {
             // Delete the branch only if it is still at the commit that was kept, and nobody works on it.
             let all = ctx.repo.git.list_worktrees(&ctx.repo.common)?;
             if let Some(other) = all.iter().find(|other| other.branch.as_ref() == Some(&worker.branch)) {
@@ -120,9 +121,9 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
             }
             // In the person's own repository an agent can move the branch that has the work, if only for a moment.
             if ctx.repo.is_own && kept.is_empty() {
-                trash::keep_commit(ctx, &worker.name, &tip)?;
+                trash::keep_commit(ctx, &worker.name, tip)?;
             }
-            ctx.repo.update_ref(&["-d", &branch, &tip])?;
+            ctx.repo.update_ref(&["-d", &branch, tip])?;
             // A worker's clone has no branches of a person's.
             if ctx.repo.is_own {
                 ctx.ui.note(format!("deleted the branch {}, all of which is merged or kept", worker.branch));

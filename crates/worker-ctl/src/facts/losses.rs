@@ -15,6 +15,8 @@ use crate::worker::{Task, Worker};
 /// added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
+    /// The commit of the worker's branch.
+    pub branch_tip: Option<String>,
     /// The tips of histories that are not on the default branch.
     pub tips: Vec<String>,
     /// The commits of these histories, for a person.
@@ -40,8 +42,8 @@ pub type Stash = (String, String);
 impl Losses {
     pub fn read(repo: &WorkRepo, worker: &Worker) -> Result<Losses> {
         let tree = worker.tree();
-        let mut losses = Losses::default();
-        let (base, tips) = tips(repo, worker)?;
+        let (base, branch_tip, tips) = tips(repo, worker)?;
+        let mut losses = Losses { branch_tip, ..Losses::default() };
         // What was merged on a forge may not be on the branch here yet, and a ref of ours keeps it.
         let landed = worker.adopted.as_ref().and_then(|adopted| adopted.landed.as_ref());
         let stay: Vec<String> = base.iter().chain(landed.map(|landed| &landed.tip)).cloned().collect();
@@ -138,9 +140,9 @@ pub fn stashes(repo: &WorkRepo, worker: &Worker) -> Vec<Stash> {
     String::from_utf8_lossy(&log).lines().filter_map(stash).filter(|(sha, _)| seen.insert(sha.clone())).collect()
 }
 
-/// The default branch's commit, and every commit that may be reachable only through this worker: its branch, its
-/// worktree's HEAD, and where it was before an operation that is under way.
-fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Vec<String>)> {
+/// The default branch's commit, that of the worker's branch, and every commit that may be reachable only through this
+/// worker: its branch, its worktree's HEAD, and where it was before an operation that is under way.
+fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Option<String>, Vec<String>)> {
     let tree = worker.tree();
     let mut names = vec![repo.base(), format!("refs/heads/{}", worker.branch)];
     names.extend(pinned(worker));
@@ -154,7 +156,10 @@ fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Vec<String>
         }
     }
     let (mut commits, mut seen) = (repo.commits(&names)?.into_iter(), BTreeSet::new());
-    Ok((commits.next().flatten(), commits.flatten().filter(|sha| seen.insert(sha.clone())).collect()))
+    let (base, branch_tip) = (commits.next().flatten(), commits.next().flatten());
+    let all = branch_tip.clone().into_iter().chain(commits.flatten());
+    let tips = all.filter(|sha| seen.insert(sha.clone())).collect();
+    Ok((base, branch_tip, tips))
 }
 
 /// The commits of a worker's task that our own refs and its record name.

@@ -19,10 +19,19 @@ pub fn refuse_loss(worker: &Worker, losses: &Losses, is_forced: bool) -> Result<
         .hint("accept or save the work first, or use `--force`, which keeps it under refs/shopfloor/trash/"))
 }
 
+/// Whether a worker's branch stays when its worktree goes: the person's own, with commits that its target lacks.
+pub fn branch_stays(worker: &Worker, losses: &Losses) -> bool {
+    worker.adopted.is_some() && losses.branch_tip.as_ref().is_some_and(|tip| losses.tips.contains(tip))
+}
+
 /// What a removal removes and keeps, for a person.
 pub fn describe_nuke(worker: &Worker, losses: &Losses) -> String {
     let Worker { name, worktree_path, branch, .. } = worker;
-    format!("remove {name} with {worktree_path} and {branch}{}", describe_kept(losses))
+    let kept = describe_kept(losses);
+    match branch_stays(worker, losses) {
+        true => format!("remove {name} with {worktree_path}{kept}; {branch} stays"),
+        false => format!("remove {name} with {worktree_path} and {branch}{kept}"),
+    }
 }
 
 /// The same for one of which only the record goes: `stay` are its worktree and branch, as far as they are there.

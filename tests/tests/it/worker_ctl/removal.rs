@@ -373,3 +373,16 @@ fn an_adopted_worker_whose_branch_was_deleted_is_told_so_and_can_be_reset() {
     at.git(&["update-ref", "-d", "refs/heads/feature/adam"]);
     reset();
 }
+
+#[test]
+fn the_branch_of_an_adopted_worktree_stays_while_its_target_lacks_commits_of_it() {
+    let w = World::new();
+    let floor = adopted_floor(&w);
+    let at = by_hand(&floor, "adam", &[("a", "1\n")]);
+    let (app, sha) = (&floor.app, head(&at));
+    app.shopfloor(&["-n", "rm", "adam", "--force"]).exit(0).any_err().out_has("; feature/adam stays");
+    let says = "the branch feature/adam stays: it has commits that main lacks";
+    app.shopfloor(&["rm", "adam", "--force"]).exit(0).any_out().err_has(says);
+    assert!(!at.path.exists());
+    assert_eq!(app.git(&["rev-parse", "refs/heads/feature/adam"]).trim_end(), sha);
+}
