@@ -249,6 +249,21 @@ fn ask_to_merge(ctx: &Context<'_>, worker: &Worker, plan: &Accept, is_forced: bo
 /// Where the clone keeps the original commits of work that landed as another commit.
 pub const ACCEPTED: &str = "refs/shopfloor/accepted/";
 
+/// Whether a worker's work may sit on commits of a parent: of the one on whose branch it lands, or of one that landed as
+/// another commit and is gone.
+pub fn sits_on_parent(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
+    if land_on_parent::on_branch(ctx, &ctx.repo.branch)?.is_some() {
+        return Ok(true);
+    }
+    let Some(onto) = worker.work.onto_sha.as_deref().filter(|_| ctx.repo.is_own) else { return Ok(false) };
+    // What the branch itself has dropped is for a person to see.
+    if ctx.repo.was_base(&ctx.source(), onto)? {
+        return Ok(false);
+    }
+    let landed = ctx.repo.run(&ctx.repo.top, &["for-each-ref", "--contains", onto, ACCEPTED])?;
+    Ok(landed.status.success() && !landed.text().is_empty())
+}
+
 /// Keeps the original commits of work that landed as another commit, with all their messages.
 pub fn keep_original(ctx: &Context<'_>, name: &str, landed: &str) -> Result<()> {
     let kept = format!("{ACCEPTED}{name}/{}", ctx.stamp());

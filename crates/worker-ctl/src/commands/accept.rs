@@ -158,10 +158,10 @@ fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Optio
     Ok(Some(Exit::Done))
 }
 
-/// The standing of a child whose work sits on commits that its parent's branch has no more, as once its parent has landed
-/// as one commit. A rebase leaves them out.
+/// The standing of a child whose work sits on commits that the branch on which it lands does not have, as once its parent
+/// has landed as one commit. A rebase leaves them out.
 fn left_behind(ctx: &Context<'_>, worker: &Worker) -> Result<Option<Standing>> {
-    if worker.task != Task::NeedsReview || land_on_parent::on_branch(ctx, &ctx.repo.branch)?.is_none() {
+    if worker.task != Task::NeedsReview || !land::sits_on_parent(ctx, worker)? {
         return Ok(None);
     }
     let standing = Standing::read(ctx, worker)?;

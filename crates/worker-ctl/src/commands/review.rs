@@ -12,7 +12,7 @@ use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::proc::{self, Cmd, Status};
 use shopfloor_core::text::{printable, printable_lines, shell_word};
 
-use crate::apply::{host_status, land_on_parent, patrol, rebase, transition};
+use crate::apply::{host_status, land, land_on_parent, patrol, rebase, transition};
 use crate::commands::{self, WHOLE, comment, look};
 use crate::context::Context;
 use crate::facts::clashes::last;
@@ -126,7 +126,7 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Reviewed>
     }
     let own = ctx.repo.begin_of(&worker, &sha).ok();
     // The commits of a parent that has landed as another are left out before its child lands.
-    let is_child = land_on_parent::on_branch(ctx, &ctx.repo.branch)?.is_some();
+    let is_child = land::sits_on_parent(ctx, &worker)?;
     let from = own.clone().filter(|_| is_child).map_or_else(|| commands::fork(ctx, &sha), Ok)?;
     let shown = worker.work.shown_sha.as_ref().and_then(|shown| {
         // It may be gone.

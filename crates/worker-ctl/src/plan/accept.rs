@@ -80,10 +80,10 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
         refuse_changed(standing, work, is_forced)?;
     }
     if work.was_moved_back {
-        let why = format!("{branch} of the source has dropped commits that {name}'s work sits on");
+        let why = format!("{name}'s work sits on commits that {branch} of the source does not have");
         return Err(failure::MOVED_BACK
             .failure(why)
-            .hint(format!("put the work on the branch as it is now: `worker-ctl rebase {name}`")));
+            .hint(format!("leave them out, and put the work on the branch as it is now: `worker-ctl rebase {name}`")));
     }
     let landing = match &work.merge {
         MergeResult::Nothing => Landing::Nothing,

@@ -287,6 +287,30 @@ fn a_child_follows_its_squashed_parent_before_it_lands() {
 }
 
 #[test]
+fn a_child_whose_parent_has_landed_and_is_gone_lands_without_its_parents_commits() {
+    let w = World::new();
+    let (floor, x, y) = family(&w);
+    x.commit("p", "parents\n");
+    x.commit("q", "parents\n");
+    floor.ctl(&["nuke", "y", "--yes"]).exit(0).any_out().any_err();
+    y.git(&["merge", "-q", "main.x"]);
+    y.commit("c", "childs\n");
+    floor.app.run("worker-ctl", &["add", "--worktree", &y.path.to_string_lossy()]).succeeds().any_err();
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    floor.ctl(&["accept", "x"]).exit(0).any_out().any_err();
+    floor.ctl(&["nuke", "x", "--yes"]).exit(0).any_out().any_err();
+    x.sh("git switch -q --detach && git branch -q -D main.x").exit(0);
+    let before = head(&y);
+    let shown = floor.ctl(&["review", "y", "--no-pin"]).exit(0).any_err();
+    assert!(shown.stdout.contains("+childs") && !shown.stdout.contains("parents"), "{shown}");
+    floor.ctl(&["accept", "y", "-n"]).exit(0).any_err().out_has("would rebase y onto");
+    assert_eq!(head(&y), before);
+    let landed = tip(&floor);
+    floor.ctl(&["accept", "y"]).exit(0).any_out().any_err();
+    assert_eq!(floor.app.git(&["log", "--format=%s", &format!("{landed}..")]), "c\n");
+}
+
+#[test]
 fn a_target_that_is_gone_is_not_guessed() {
     let w = World::new();
     which("tmux");
