@@ -35,12 +35,15 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
         }
         return Ok(exit);
     }
-    let far: Vec<Workspace> = args.workspaces(ui, overlay)?.into_iter().filter(|w| w.far.is_some()).collect();
+    let named = args.workspaces(ui, overlay)?;
+    let far: Vec<Workspace> = named.iter().filter(|w| w.far.is_some()).cloned().collect();
     let (views, unreached) = if far.is_empty() { Default::default() } else { reach(overlay, &far)? };
     unreached.into_iter().for_each(|line| ui.warn(line));
     let reached: Vec<Digest> = views.keys().copied().collect();
     let mut disk = Disk::open(overlay, Some(overlay.lock()?))?.last();
-    let workspaces = args.workspaces(ui, overlay)?;
+    // They may have been synced meanwhile. Their list on stdin can be read only once.
+    let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
+    workspaces.retain(|workspace| named.iter().any(|named| named.id == workspace.id));
     disk.look_at(views, &workspaces);
     let outcome = disk.sync_workspaces(&mut workspaces.clone())?;
     outcome.print(ui);

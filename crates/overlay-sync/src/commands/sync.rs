@@ -84,8 +84,7 @@ fn meant(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<(Vec<Workspace>, Vec
     if args.restore.is_empty() {
         return Ok((workspaces, Vec::new()));
     }
-    let paths = WorkspaceArgs { paths: args.restore.clone(), nul: false }.read(ui, &overlay.env)?;
-    let restored = overlay.workspaces(&paths)?;
+    let restored = WorkspaceArgs { paths: args.restore.clone(), nul: false }.workspaces(ui, overlay)?;
     for workspace in &restored {
         if !workspaces.iter().any(|known| known.id == workspace.id) {
             workspaces.push(workspace.clone());

@@ -385,6 +385,14 @@ fn an_empty_list_of_workspaces_is_none_and_not_all() {
     s.app.sh("echo ../a | overlay-sync check -").exit(1).out_has(".env");
     s.app.overlay(&["sync"]).succeeds();
     assert_eq!(s.b.read(".env"), "A=2\n");
+    // An empty list refills none.
+    std::fs::remove_file(s.b.path.join(".env")).unwrap();
+    s.app.sh("overlay-sync sync && overlay-sync sync --restore - < /dev/null").exit(0);
+    assert!(!s.b.has(".env"));
+    // `detach` looks at its workspaces again once it has the lock.
+    s.a.write(".env", "A=3\n");
+    s.app.sh("echo ../a | overlay-sync detach -").exit(0).out_has("detached");
+    assert_eq!(s.text(".env"), "A=3\n");
 }
 
 #[test]
