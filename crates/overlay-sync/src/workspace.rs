@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
-use shopfloor_core::git::{WorktreeDir, common_dir_of, private_dir};
+use shopfloor_core::git::{WorktreeDir, common_dir_of, private_dir, recorded_path};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::shell_word;
@@ -294,11 +294,25 @@ impl Workspace {
         self.far.is_none() && self.is_at_root() && Workspace::mark_in(&self.git_dir).exists() && is_unmarked()
     }
 
+    /// Where its worktree is now, if git has moved it.
+    pub fn moved_to(&self) -> Option<PathBuf> {
+        let root = recorded_path(&self.git_dir).ok()??;
+        let leads_back = private_dir(&root) == self.git_dir.canonicalize().ok();
+        (leads_back && !self.is_at_root() && self.is_marked().unwrap_or(false)).then_some(root)
+    }
+
     /// Why it is not present, and what to do about that.
-    pub fn absence(&self) -> (&'static str, String) {
+    pub fn absence(&self) -> (String, String) {
         let root = shell_word(&self.root);
+        if let Some(moved) = self.moved_to() {
+            // Detaching it would forget what its edits are merged with.
+            return (
+                format!("was moved to {}", moved.display()),
+                format!("run `overlay-sync attach {}`", shell_word(&moved)),
+            );
+        }
         let detach = format!("`overlay-sync detach {root}`");
-        match self.root.symlink_metadata() {
+        let (why, what_helps) = match self.root.symlink_metadata() {
             Ok(_) if self.has_other_id() => {
                 ("has the id of another workspace", format!("run `overlay-sync attach {root}`, which gives it its own"))
             }
@@ -307,7 +321,8 @@ impl Workspace {
                 format!("bring it back, or leave it alone with {detach}"),
             ),
             Err(_) => ("does not exist", format!("bring its disk back, or forget it with {detach}")),
-        }
+        };
+        (why.to_owned(), what_helps)
     }
 
     /// Opens its directory. A linked worktree is proven by what lies in the open directory, because the way to it may lead

@@ -45,7 +45,11 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
     workspaces.retain(|workspace| named.iter().any(|named| named.id == workspace.id));
     disk.look_at(views, &workspaces);
-    let outcome = disk.sync_workspaces(&mut workspaces.clone())?;
+    // Nobody needs the advice to detach one that is not there.
+    let mut synced = workspaces.clone();
+    let is_absent = |workspace: &Workspace| matches!(workspace.is_present(), Ok(false));
+    synced.retain(|workspace| !is_absent(workspace) || workspace.has_other_id() || workspace.moved_to().is_some());
+    let outcome = disk.sync_workspaces(&mut synced)?;
     outcome.print(ui);
     if workspaces.is_empty() {
         ui.nothing_to_do();

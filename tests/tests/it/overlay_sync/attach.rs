@@ -58,6 +58,7 @@ fn detach_syncs_the_last_edit_and_leaves_no_files_behind() {
     assert_eq!(s.b.read(".env"), "A=2\n");
     assert!(!s.app.path.parent().unwrap().join("a").exists());
     s.app.sh("rm -rf ../b; overlay-sync sync").exit(0).err_has("does not exist");
+    assert_eq!(s.app.overlay(&["detach", "../b"]).exit(0).any_out().stderr, "");
 }
 
 #[test]
@@ -248,6 +249,13 @@ fn a_moved_worktree_keeps_its_base() {
     let s = edited(&w, ".env", "A=1\nB=1\n", "A=1\nB=2\n");
     s.app.git(&["worktree", "move", "../a", "../c"]);
     s.put(".env", "A=2\nB=1\n");
+    // Also when another one is at its old place.
+    for another in ["true", "git worktree add -q -b new ../a"] {
+        s.app.sh(another).exit(0).any_err();
+        s.sync(0).err_has("/a was moved to ").err_has("/c; run `overlay-sync attach ");
+        s.app.overlay(&["status"]).exit(0).out_has("was moved to");
+        s.app.overlay(&["doctor"]).exit(1).any_err().out_has("was moved to");
+    }
     s.app.sh("cd ../c && overlay-sync attach").succeeds();
     assert_eq!(s.app.read("../c/.env"), "A=2\nB=2\n");
     assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
