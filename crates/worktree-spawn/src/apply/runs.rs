@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use shopfloor_core::config::Line;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::{Cmd, Status};
