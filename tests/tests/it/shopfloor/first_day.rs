@@ -2,7 +2,7 @@
 
 use crate::support::door::app;
 use crate::support::floor::Floor;
-use crate::support::world::{World, which, write};
+use crate::support::world::{World, built, text, which, write};
 
 #[test]
 fn lines_in_the_files_of_a_hook_manager_are_named_until_a_person_deletes_them() {
@@ -262,4 +262,41 @@ fn in_the_main_checkout_of_a_separate_git_directory_all_worktrees_are_shown() {
     moved.shopfloor(&["adopt", "../other"]).exit(0).any_out().any_err();
     assert_eq!(moved.read("f"), "mine\n");
     assert_eq!(linked.shopfloor(&["go"]).exit(0).stdout, format!("{}\n", moved.path.display()));
+}
+
+#[test]
+fn the_first_task_goes_on_from_the_commits_that_a_branch_has() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    // It ends the sessions of the root that comes.
+    let floor = Floor { app: app.clone(), root: w.at(w.home("workers")) };
+    let table = format!("[worker-ctl.agents.mine]\ncommand = [{:?}]\nready = {{ pattern = \"^>\" }}\n", built("agent"));
+    write(&w.home(".config/shopfloor/config.toml"), &table);
+    for branch in ["here", "far"] {
+        app.git(&["checkout", "-q", "-b", branch, "main"]);
+        app.commit(branch, "begun\n");
+    }
+    app.git(&["checkout", "-q", "main"]);
+    app.git(&["update-ref", "refs/remotes/origin/far", "far"]);
+    app.git(&["branch", "-q", "-D", "far"]);
+    for branch in ["here", "far"] {
+        let (name, task) = (format!("on-{branch}"), format!("COMMIT {branch} done Finish {branch}"));
+        let new = || app.shopfloor(&["new", &name, &task, "--branch", branch, "--agent", "mine"]);
+        let tree = w.at(new().exit(0).any_err().stdout.trim_end());
+        app.shopfloor(&["wait", &name]).exit(0).any_out().any_err();
+        assert_eq!((tree.read(branch), tree.git(&["rev-list", "--count", "main.."])), ("done\n".into(), "2\n".into()));
+        // Work on a task of ours waits for its review.
+        app.shopfloor(&["start", &name, "more"]).exit(1).any_out().err_has("is needs_review");
+        new().exit(1).any_out().err_has("already exists");
+    }
+    // A task that is taken away leaves the branch as it was before, and another one begins there.
+    app.shopfloor(&["reset", "on-here", "--yes", "--force"]).exit(0).any_out().any_err();
+    app.shopfloor(&["start", "on-here", "COMMIT more more Finish otherwise"]).exit(0).any_out().any_err();
+    app.shopfloor(&["wait", "on-here"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("on-here"), "/task"), "needs_review");
+    app.shopfloor(&["review", "on-here", "--pin"]).exit(0).any_err().out_has("+begun").out_has("+more");
+    app.shopfloor(&["land", "on-here"]).exit(0).any_out().any_err();
+    assert_eq!((app.read("here"), app.read("more")), ("begun\n".into(), "more\n".into()));
 }
