@@ -155,9 +155,13 @@ impl ChangedFiles {
         (checkout, old): (Cmd, &str),
     ) -> Result<()> {
         let (others, now) = (ChangedFiles::others(git, at, &self.after)?, self.present(root)?);
+        let changed = ChangedFiles::others(git, at, &self.before)?;
         let is_gone = |path: &Vec<u8>| present.contains(path) && !now.contains(path);
         let is_written = |path: &Vec<u8>| {
+            // One that only grows is the beginning of what comes, before anything is written.
+            let is_as_before = self.before.contains_key(path) && !changed.contains(path);
             now.contains(path)
+                && !is_as_before
                 && self
                     .after
                     .get(path)

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{assert_landed, by_hand, head, staff, tip, up, work};
+use crate::support::worker::{assert_landed, by_hand, head, refused, staff, tip, up, work};
 use crate::support::world::{Repo, World, needs_mount, text, wait_for, which};
 
 fn beside<'w>(app: &Repo<'w>, name: &str) -> Repo<'w> {
@@ -74,14 +74,15 @@ fn a_checkout_of_nobodys_that_another_git_holds_is_busy_wherever_it_is() {
     app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
     app.run("worker-ctl", &["add", "--worktree", "../eve", "--target", "rel"]).succeeds().any_err();
     let (eve, rel) = (beside(app, "eve"), beside(app, "rel"));
-    eve.commit("f", "one\n");
+    // What a file has is the beginning of what it gets.
+    eve.commit("README.md", "app\none\n");
     floor.ctl(&["patrol"]).succeeds().any_err();
     let lock = rel.git(&["rev-parse", "--path-format=absolute", "--git-path", "index.lock"]);
     std::fs::write(lock.trim_end(), "").unwrap();
-    floor.ctl(&["accept", "eve"]).exit(75).any_out().err_has("another git works in");
+    assert_eq!(refused(&floor, &["accept", "eve"], 75), "busy");
     std::fs::remove_file(lock.trim_end()).unwrap();
     floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
-    assert_eq!(rel.read("f"), "one\n");
+    assert_eq!(rel.read("README.md"), "app\none\n");
 }
 
 /// Once the branch has moved, what fails after that does not hide it.
