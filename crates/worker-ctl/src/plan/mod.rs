@@ -63,6 +63,11 @@ pub fn require_at(is_at: bool, Checkout { worker: name, branch, tree }: Checkout
         .failure(format!("{name} is not on {branch} at {short}"))
         .hint(format!("see what {name} is doing: `git -C {at} status`"))
         .hint(format!(
+            "if it is on another branch, or on none, go back: `git -C {at} switch {}`; what was committed \
+             elsewhere can be merged then",
+            shell_word(branch.as_ref())
+        ))
+        .hint(format!(
             "if {branch} has lost that commit, get it back: `git -C {at} merge {short}`, or give it up: \
              `worker-ctl reset {name} --force`, which keeps it under a ref"
         )))

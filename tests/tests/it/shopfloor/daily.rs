@@ -131,8 +131,14 @@ fn work_that_its_branch_has_lost_is_not_merged_and_land_says_how_it_comes_back()
     refused.err_has("has lost that commit").err_has("`shopfloor reset adam --force`");
     let back = refused.stderr.split('`').find(|words| words.contains(" merge ")).unwrap();
     app.sh(back).exit(0).any_out().any_err();
+    // The branch has it, but something else is checked out.
+    adam.git(&["switch", "-q", "--detach"]);
+    adam.commit("g", "two\n");
+    let refused = app.shopfloor(&["land", "adam"]).exit(1);
+    let back = refused.any_out().stderr.split('`').find(|words| words.contains(" switch ")).unwrap().to_owned();
+    app.sh(&back).exit(0).any_out().any_err();
     app.shopfloor(&["land", "adam"]).exit(0).any_out().any_err();
-    assert_eq!(app.read("f"), "one\n");
+    assert_eq!((app.read("f"), app.has("g")), ("one\n".into(), false));
 }
 
 #[test]
