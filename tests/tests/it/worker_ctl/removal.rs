@@ -372,6 +372,9 @@ fn an_adopted_worker_whose_branch_was_deleted_is_told_so_and_can_be_reset() {
     // Also where git takes all files for new.
     at.git(&["update-ref", "-d", "refs/heads/feature/adam"]);
     reset();
+    // What nobody has committed cannot be accepted.
+    at.write("loose", "x\n");
+    floor.ctl(&["nuke", "adam", "--worktree", "--yes"]).exit(1).any_out().err_has("loose").err_has("commit the files");
 }
 
 #[test]
