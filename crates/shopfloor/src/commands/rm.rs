@@ -223,7 +223,7 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let ids = chosen.iter().map(|row| row.id.as_str()).collect::<Vec<_>>();
     let removed = if are_plain { call("worktree-spawn", &spawned, &ids)? } else { Exit::Done };
     if !common.dry_run && removed.code() == 0 {
-        take_reports(ui, &env.at(&main)?, &args.names, &rows)?;
+        take_reports(ui, (&env.at(&main)?, &env.cwd), &args.names, &rows)?;
         // Where the worktrees were, if that was the last one.
         repository::worktree_base(&main).map(|base| fs::remove_empty_dir(&base));
     }
@@ -361,22 +361,30 @@ fn would_remove(ui: &Ui, row: &Row) {
 /// More of them stay.
 const MOST_REPORTS: usize = 20;
 
-/// Shows the reports of agents that are gone, and takes them, because they would wait for ever. With `-q` they stay.
-fn take_reports(ui: &Ui, env: &Env, names: &[String], rows: &[Row]) -> Result<()> {
+/// Shows the reports of agents that are gone, to the main checkout and to the worktree that the command runs in, and takes
+/// them, because they would wait for ever. With `-q` they stay.
+fn take_reports(ui: &Ui, (env, cwd): (&Env, &Path), names: &[String], rows: &[Row]) -> Result<()> {
+    let around = rows.iter().map(|row| row.worktree.as_str()).filter(|dir| cwd.starts_with(dir));
+    let here = around.max_by_key(|dir| dir.len());
+    let is_here = |id: &&str| rows.iter().any(|row| row.id == **id && !row.is_main && Some(&row.worktree[..]) == here);
     for name in names {
         let row = require(rows, name)?;
         if ui.is_quiet() || row.kind != "subtree" {
             continue;
         }
-        // A live agent can go on for ever.
-        for _ in 0..MOST_REPORTS {
-            let taken = ask(env, &["worktree-spawn", "wait", "--from", &row.id, "--timeout", "0s"])?;
-            if taken.status.code() != 0 {
-                break;
-            }
-            for report in &taken.records {
-                let text = |key: &str| printable(report[key].as_str().unwrap_or_default());
-                ui.note(format!("{} reported {}: {}", printable(&row.name), text("status"), text("message")));
+        let own = row.parent.as_deref().filter(is_here).map(|id| vec!["--session", id]);
+        for session in std::iter::once(Vec::new()).chain(own) {
+            let words = [&["worktree-spawn", "wait", "--from", &row.id, "--timeout", "0s"][..], &session[..]].concat();
+            // A live agent can go on for ever.
+            for _ in 0..MOST_REPORTS {
+                let taken = ask(env, &words)?;
+                if taken.status.code() != 0 {
+                    break;
+                }
+                for report in &taken.records {
+                    let text = |key: &str| printable(report[key].as_str().unwrap_or_default());
+                    ui.note(format!("{} reported {}: {}", printable(&row.name), text("status"), text("message")));
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 use shopfloor_core::board::{BoardRow, Need, Standing};
-use shopfloor_core::text::printable;
+use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::time::local_minute;
 use shopfloor_core::ui::in_front_words;
 
@@ -406,15 +406,13 @@ pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
         (any(|row| row.held > 0), "held: files that wait for your decision: `overlay-sync status`"),
         (any(|row| row.unsynced > 0), "unsynced: files that are not the same everywhere: `overlay-sync sync`"),
         (any(|row| row.drift > 0), "drifted: differs from its sweatfile: `sweatfile-apply check --all`"),
-        (any(|row| row.pending > 0), "EVENTS: reports of agents that nobody has read: `worktree-spawn wait`"),
     ];
+    let how = "EVENTS: reports of agents that nobody has read: `worktree-spawn wait --session";
+    let unread = rows.iter().filter(|row| row.pending > 0);
+    let unread = unread.map(|row| printable(&format!("{how} {}`", shell_word(row.id.as_ref()))));
     let wrong = |row: &Row| Some(printable(&format!("{}: {}", row.shown_name(), row.told.wrong.as_ref()?)));
-    let wrong = rows.iter().filter_map(wrong);
-    wrong
-        .chain(noted)
-        .chain(unseen)
-        .chain(all.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned()))
-        .collect()
+    let told = rows.iter().filter_map(wrong).chain(noted).chain(unseen);
+    told.chain(all.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned())).chain(unread).collect()
 }
 
 #[cfg(test)]

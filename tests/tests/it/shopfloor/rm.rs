@@ -37,3 +37,20 @@ fn what_lies_inside_of_another_worktree_goes_before_it() {
         assert!(!p.path.exists(), "{workers:?}");
     }
 }
+
+/// Also the reports to a worktree that a person made by hand.
+#[test]
+fn reports_are_named_with_whom_they_wait_for_and_taken_by_who_removes_the_agent() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.commit("README.md", "app\n");
+    let own = app.worktree("own");
+    let child = w.at(own.shopfloor(&["new", "k"]).exit(0).any_err().stdout.trim_end());
+    child.spawn(&["notify", "failure", "no compiler here"]).exit(0).any_out().any_err();
+    for place in [&app, &own] {
+        let status = place.shopfloor(&["status"]).exit(0).any_err();
+        status.out_has("EVENTS: reports of agents that nobody has read: `worktree-spawn wait --session own`");
+    }
+    own.shopfloor(&["rm", "k"]).exit(0).any_out().err_has("k reported failure: no compiler here");
+    app.spawn(&["wait", "--session", "own", "--timeout", "0s"]).exit(124).any_err();
+}
