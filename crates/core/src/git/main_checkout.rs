@@ -11,6 +11,7 @@ use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::known_dirs;
 use crate::lock::Lock;
+use crate::path::real;
 use crate::sandbox;
 use crate::text::shell_word;
 use crate::written_files;
@@ -110,6 +111,8 @@ fn unknown(common_dir: &Path) -> Failure {
 
 /// What to do where git finds no repository. Somebody in a directory that has a `.git` wants no other one.
 pub(super) fn way_out(cwd: &Path) -> String {
+    // As text, `r/..` is below `r`.
+    let cwd = real(cwd);
     let Some(top) = cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()) else {
         return "run the command inside a git work tree, name one with `-C DIR`, or make one with `git init`".into();
     };

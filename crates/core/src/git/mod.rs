@@ -184,8 +184,8 @@ impl Git {
     /// commands in the work tree will use it too. If the work tree has no `.git` of its own, the inherited git
     /// directory stays in use (`pinned`).
     pub fn discover(&mut self) -> Result<Repo> {
-        // git would wait for ever on a pipe.
-        let cwd = self.env.cwd.clone();
+        // git would wait for ever on a pipe. As text, `r/..` is below `r`.
+        let cwd = crate::path::real(&self.env.cwd);
         let above = cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
         let git_dir = above.and_then(private_dir);
         git_dir.as_deref().map_or(Ok(()), integrity::require_sound)?;

@@ -280,12 +280,17 @@ fn is_of(root: &Path, path: &Path) -> bool {
 
 /// The same for one path, with git's help: a worker's clone, a repository inside another one, or an error.
 fn worktree_at(overlay: &Overlay, path: &Path) -> Result<(PathBuf, PathBuf)> {
+    let list = "`git worktree list` shows the worktrees";
     if !path.is_dir() {
-        return Err(Failure::not_found(format!("there is no directory {}", path.display()))
-            .hint("`git worktree list` shows the worktrees"));
+        return Err(Failure::not_found(format!("there is no directory {}", path.display())).hint(list));
     }
-    let there = overlay.env.at(path)?;
-    let repo = Git::find(&there)?.discover()?;
+    let path = real(path);
+    let there = overlay.env.at(&path)?;
+    let repo = Git::find(&there)?.discover().map_err(|failure| {
+        // A repository that was made there would be another one.
+        let is_outside = !path.ancestors().any(|dir| dir.join(".git").symlink_metadata().is_ok());
+        if is_outside { Failure { hints: vec![list.to_owned()], ..failure } } else { failure }
+    })?;
     let root = repo.require_worktree()?.to_path_buf();
     if repo.home.common_dir != overlay.repo.home.common_dir {
         return Err(failure::OTHER_REPOSITORY

@@ -329,6 +329,9 @@ fn a_removed_worktree_can_be_named_and_a_copied_one_is_refused() {
     s.app.overlay(&["attach"]).succeeds();
     s.app.git(&["worktree", "remove", "--force", "../a"]);
     s.app.overlay(&["attach", "../nothere"]).exit(1).err_has("there is no directory");
+    s.app.sh("mkdir ../plain").exit(0);
+    let plain = s.app.overlay(&["attach", "../plain"]).exit(2);
+    plain.err_has("no usable git repository at ").err_has("`git worktree list`");
     s.app.overlay(&["detach", "../nothere"]).exit(1).err_has("is not attached");
     s.app.overlay(&["detach", "../a"]).exit(0).out_has("/a");
     let states = s.app.overlay(&["status", "--json"]).exit(0).json_lines();

@@ -117,6 +117,8 @@ fn directories_without_a_worktree_are_refused() {
     let app = w.app();
     let nowhere = w.at(w.path("tmp"));
     nowhere.apply(&[]).exit(2).err_has("no usable git repository").err_has("-C DIR");
+    let beside = format!("{}/..", app.path.display());
+    nowhere.apply(&["-C", &beside]).exit(2).err_has("no usable git repository").err_has("or make one with `git init`");
     assert_eq!(text(&nowhere.apply(&["--json"]).exit(2).json(), "/error/kind"), "not_a_repository");
     app.apply(&["-C", "gone"]).exit(2).err_has("cannot change to `gone`");
     w.at(app.path.join(".git")).apply(&[]).exit(2).err_has("no work tree");
