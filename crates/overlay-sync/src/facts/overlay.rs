@@ -264,11 +264,16 @@ pub fn worktrees_at(overlay: &Overlay, paths: &[PathBuf]) -> Result<Vec<(PathBuf
     Ok(found.into_iter().collect())
 }
 
-/// Exit 2 for a worktree whose path no manifest can name.
+/// Exit 2 for a worktree whose path no manifest can name, or in which no command runs.
 pub fn require_nameable(worktrees: &[(PathBuf, PathBuf)]) -> Result<()> {
-    match worktrees.iter().flat_map(|(root, git_dir)| [root, git_dir]).find(|path| path.to_str().is_none()) {
+    let why = |path: &Path| match path.to_str() {
+        None => Some("is not UTF-8"),
+        Some(path) => path.contains('\n').then_some("contains a newline"),
+    };
+    let mut paths = worktrees.iter().flat_map(|(root, git_dir)| [root, git_dir]);
+    match paths.find_map(|path| Some((path, why(path)?))) {
         None => Ok(()),
-        Some(path) => Err(Failure::usage(format!("{} cannot be attached: its path is not UTF-8", path.display()))
+        Some((path, why)) => Err(Failure::usage(format!("{} cannot be attached: its path {why}", path.display()))
             .hint("give it another path with `git worktree move`, or leave it out")),
     }
 }

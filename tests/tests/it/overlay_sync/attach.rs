@@ -165,16 +165,18 @@ fn a_directory_around_a_worktree_is_no_overlay() {
     }
 }
 
-/// No manifest can name it, so nothing is attached, whatever else is named.
+/// No manifest can name the one, and no command runs in the other, so nothing is attached, whatever else is named.
 #[test]
-fn a_worktree_whose_path_is_not_utf8_is_refused_before_anything_is_attached() {
+fn a_worktree_of_an_odd_path_is_refused_before_anything_is_attached() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "A=1\n");
-    s.app.sh("git worktree add -q -b odd \"$(printf '../w\\377')\"").exit(0);
-    for dry in ["-n", "-q"] {
-        let line = format!("overlay-sync {dry} attach . \"$(printf '../w\\377')\"");
-        s.app.sh(&line).exit(2).err_has("cannot be attached: its path is not UTF-8");
+    for (path, why) in [("w\\377", "is not UTF-8"), ("w\\nx", "contains a newline")] {
+        s.app.sh(&format!("git worktree add -q --detach \"$(printf '../{path}')\"")).exit(0);
+        for dry in ["-n", "-q"] {
+            let line = format!("overlay-sync {dry} attach . \"$(printf '../{path}')\"");
+            s.app.sh(&line).exit(2).err_has(&format!("cannot be attached: its path {why}"));
+        }
     }
     assert!(!s.app.has(".env"));
     s.attach();
