@@ -60,9 +60,9 @@ const REPLAYS: [(&str, &str); 5] = [
     ("rebase-apply", "a rebase"),
 ];
 
-/// Whether git replays commits in the ledger's worktree.
+/// Whether git replays commits in the ledger's worktree. A page elsewhere cannot stop it.
 pub fn is_replaying(ledger: &Ledger) -> bool {
-    under_way(ledger, &REPLAYS).is_some()
+    ledger.in_tree().is_some() && under_way(ledger, &REPLAYS).is_some()
 }
 
 /// The first of these operations that is in progress.

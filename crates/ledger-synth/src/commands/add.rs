@@ -302,10 +302,12 @@ fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEve
         message: format!("the event is written{so_far}: {}", failure.message),
         ..failure
     };
-    let followed = match synthesise(ui, env, ledger, args) {
-        Ok(()) => commit_ledger(ui, env, ledger, args).map_err(|e| told(e, " and synthesised, but not committed")),
-        Err(failure) => Err(told(failure, ", but not synthesised or committed")),
+    let synthesised = synthesise(ui, env, ledger, args);
+    let so_far = match synthesised {
+        Ok(true) => " and synthesised, but not committed",
+        _ => ", but not synthesised or committed",
     };
+    let followed = synthesised.and_then(|_| commit_ledger(ui, env, ledger, args)).map_err(|e| told(e, so_far));
     if !ui.is_json() {
         output::print_event(ui, written, None);
         return followed.map(|()| Exit::Done);
@@ -313,12 +315,16 @@ fn finish(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, written: &WrittenEve
     Ok(output::print(ui, output::event(written), followed))
 }
 
-/// Synthesises if asked to.
-fn synthesise(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<()> {
-    if args.synth && !ui.is_dry() {
-        refresh(ui, env, ledger)?;
+/// Synthesises if asked to, and returns whether it did. A page that changes would stop git while it replays commits.
+fn synthesise(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args) -> Result<bool> {
+    match args.synth && !ui.is_dry() {
+        true if commit::is_replaying(ledger) => {
+            ui.note("current.md stays as it is while git replays commits; run `ledger-synth --yes` afterwards");
+        }
+        true => return refresh(ui, env, ledger).map(|_| true),
+        false => {}
     }
-    Ok(())
+    Ok(false)
 }
 
 /// Commits if asked to.

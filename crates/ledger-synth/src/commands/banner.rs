@@ -9,6 +9,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
 use crate::agent_hooks::{self, HookProgram};
+use crate::apply::commit::is_replaying;
 use crate::apply::synthesis::refresh;
 use crate::counted::counted;
 use crate::facts::gather::{has_events, load_events, load_page};
@@ -189,8 +190,8 @@ fn content(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<BannerContent> {
     if !has_events(ledger)? {
         return Ok(legacy(ledger.current()?));
     }
-    // The banner is shown even if `current.md` cannot be written.
-    let refreshed = if ui.is_dry() { Ok(false) } else { refresh(ui, env, ledger) };
+    // The banner is shown even if `current.md` cannot be written, or must not change in the middle of a rebase.
+    let refreshed = if ui.is_dry() || is_replaying(ledger) { Ok(false) } else { refresh(ui, env, ledger) };
     let events = load_events(ledger)?;
     let count = join(&events)?.events.len();
     if let Err(failure) = refreshed {

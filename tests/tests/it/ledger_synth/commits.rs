@@ -27,6 +27,33 @@ fn a_hook_writes_nothing_in_the_middle_of_a_rebase() {
     assert!(app.read(CURRENT).contains("said last"));
 }
 
+/// A page of git's that changed would stop the rebase: git takes it for a conflict that nobody has resolved.
+#[test]
+fn an_event_of_the_middle_of_a_rebase_does_not_stop_it() {
+    let w = World::new();
+    let app = w.app();
+    app.ledger(&["install"]).succeeds();
+    app.ledger(&["add", "--agent", "z", "--now", "n", "--synth"]).exit(0).any_out();
+    commit_all(&app);
+    let page = app.read(CURRENT);
+    app.commit("f", "main\n");
+    app.git(&["switch", "-q", "-c", "b", "HEAD~1"]);
+    app.commit("f", "b\n");
+    app.run("git", &["rebase", "-q", "main"]).exit(1).any_out().any_err();
+    let out = app.ledger(&["add", "--agent", "a", "--now", "said in it", "--synth"]).exit(0).any_out();
+    out.err_has("current.md stays as it is while git replays commits");
+    let out = app.ledger(&["add", "--agent", "a", "--done", "d", "--synth", "--commit"]).exit(1).any_out();
+    out.err_has("is written, but not synthesised or committed: a rebase is in progress");
+    // A session that begins shows the events all the same.
+    app.ledger(&["banner"]).exit(0).out_has("said in it");
+    assert_eq!(app.read(CURRENT), page);
+    app.write("f", "both\n");
+    app.git(&["add", "f"]);
+    app.sh("GIT_EDITOR=true git rebase --continue").exit(0).any_out().err_has("is newer than the last commit");
+    assert!(app.read(CURRENT).contains("**Now:** said in it"));
+    app.ledger(&["--yes", "--commit"]).exit(0).any_out();
+}
+
 /// git passes over such files without a word.
 #[test]
 fn a_ledger_in_another_repository_is_not_committed() {
