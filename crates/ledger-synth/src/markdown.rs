@@ -166,9 +166,11 @@ impl OpenSection {
         if text.trim().is_empty() {
             return;
         }
-        self.heading = None;
+        let heading = self.heading.take();
         let entry = match (self.name.shape(), &self.part) {
-            (Some(_), _) if says_nothing(&text) => Entry::note(&text),
+            (Some(_), _) if says_nothing(&text) => {
+                Entry::note(&heading.map_or_else(|| text.clone(), |heading| format!("{heading}: {text}")))
+            }
             // Other files have a decision of this number too.
             (Some(Shape::Map), Some((_, part))) if is_number(part) => {
                 entry_from_text(&self.name, format!("{text}\n{part}"))

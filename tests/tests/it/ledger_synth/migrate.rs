@@ -435,6 +435,23 @@ fn a_heading_ends_the_list_of_a_key() {
     assert!(text.contains("Pointers:\n- p\n") && text.contains("use X"), "{text}");
 }
 
+/// What is decided or asked below such a heading is nothing, and the heading itself is a word of the page.
+#[test]
+fn a_heading_below_which_only_none_stands_is_kept() {
+    let w = World::new();
+    let app = w.app();
+    app.write(
+        "2026-01-01.md",
+        "## Decisions\n\n### Cache\n\nNone.\n\n### Db\n\n- pg\n\n## Open Questions\n\n### Blocking\n\n- none\n",
+    );
+    app.ledger(&["migrate", "2026-01-01.md"]).succeeds();
+    let json = app.ledger(&["--json"]).exit(0).any_err().json();
+    assert_eq!(json["decisions"], serde_json::json!({ "Db": "pg" }));
+    assert_eq!(json["open_questions"], serde_json::json!([]));
+    assert_eq!(json["other"]["notes"], serde_json::json!(["Blocking: none", "Cache: None."]));
+    app.ledger(&["migrate", "--check", "2026-01-01.md"]).exit(0);
+}
+
 /// People write `**Decisions:**` alone on its line where others write a heading.
 #[test]
 fn a_bold_label_alone_on_its_line_is_a_heading() {
