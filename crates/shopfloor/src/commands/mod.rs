@@ -105,7 +105,12 @@ pub fn is_main_name(Repository { git, repo, .. }: &Repository, name: &str) -> Re
 
 /// Whether a call without a command shows the table: in a repository that is set up, and as JSON, which the help is not.
 pub fn shows_table(ui: &Ui, env: &Env) -> Result<bool> {
-    let found = repository::find_near(env)?;
+    let found = match repository::find_near(env) {
+        Err(failure) if failure.kind == "not_a_repository" && !ui.is_json() && repository::is_outside(env)? => {
+            return Ok(false);
+        }
+        found => found?,
+    };
     Ok(ui.is_json() || !Record::load(&found.repo.common_dir)?.steps.is_empty())
 }
 

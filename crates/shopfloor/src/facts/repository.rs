@@ -36,6 +36,14 @@ fn of_root(env: &Env) -> Result<Option<PathBuf>> {
     Ok(root.and_then(|root| listed.remove(root)).filter(|common| common.is_dir()))
 }
 
+/// Whether there is no repository that git could have refused, and no root.
+pub fn is_outside(env: &Env) -> Result<bool> {
+    let is_bare = |dir: &Path| dir.join("objects").is_dir() && dir.join("refs").is_dir();
+    let is_there = |dir: &Path| dir.join(".git").symlink_metadata().is_ok() || is_bare(dir);
+    let is_named = !env.cwd_named && env.var("GIT_DIR").is_some();
+    Ok(!is_named && !env.cwd.ancestors().any(is_there) && of_root(env)?.is_none())
+}
+
 /// The main checkout of the repository with this common directory; that directory itself where it is bare.
 pub fn checkout_of(common: PathBuf) -> PathBuf {
     let checkout = common.parent().filter(|_| common.ends_with(".git")).map(Path::to_path_buf);

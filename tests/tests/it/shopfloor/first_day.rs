@@ -300,3 +300,15 @@ fn the_first_task_goes_on_from_the_commits_that_a_branch_has() {
     app.shopfloor(&["land", "on-here"]).exit(0).any_out().any_err();
     assert_eq!((app.read("here"), app.read("more")), ("begun\n".into(), "more\n".into()));
 }
+
+#[test]
+fn without_a_command_the_help_is_shown_where_there_is_no_repository() {
+    let w = World::new();
+    let nowhere = w.at(w.home("nowhere"));
+    std::fs::create_dir(&nowhere.path).unwrap();
+    nowhere.shopfloor(&[]).exit(0).out_has("Commands:");
+    nowhere.shopfloor(&["--json"]).exit(2).any_err().out_has("not_a_repository");
+    // One that is there and cannot be used.
+    nowhere.write(".git", "gitdir: gone\n");
+    nowhere.shopfloor(&[]).exit(2).err_has("is a worktree of a repository that is gone");
+}
