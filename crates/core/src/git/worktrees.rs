@@ -47,6 +47,9 @@ pub fn named_commits(git_dir: &Path, files: &[&str]) -> Result<Vec<String>> {
     Ok(found)
 }
 
+/// The last entries of a log that count. Each names a commit or two, and agents can write the file.
+const MOST_LOGGED: usize = 300;
+
 /// What names the HEAD of a linked worktree in every other one of the repository, by its record. The record's own file
 /// says nothing where refs are in tables.
 pub fn head_of(record: &Path) -> String {
@@ -142,6 +145,30 @@ impl Git {
                 .hint(format!("look at them: `git -C {} for-each-ref refs/worktree`", shell_word(worktree)))),
             false => Ok(found.into_iter().collect()),
         }
+    }
+
+    /// The commits that only the log of a worktree's HEAD still names, as an amended one; not those that lead to another of
+    /// them. `record` is git's record of the worktree; where refs are in tables, the log is in none of its files.
+    pub fn only_logged(&self, common_dir: &Path, record: &Path) -> Result<Vec<String>> {
+        let log = fs::read_no_follow(&record.join("logs/HEAD")).ok().flatten().unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let is_sha = |word: &&str| word.len() >= 40 && word.bytes().all(|b| b.is_ascii_hexdigit());
+        // Before and after. No commit is all zeros.
+        let words = log.lines().rev().take(MOST_LOGGED).flat_map(|line| line.split(' ').take(2));
+        let named: BTreeSet<&str> = words.filter(is_sha).filter(|sha| sha.bytes().any(|b| b != b'0')).collect();
+        if named.is_empty() {
+            return Ok(Vec::new());
+        }
+        // The HEAD of the worktree goes too, and of our own refs most end with a task.
+        let asked = ["rev-list", "--parents", "--ignore-missing", "--single-worktree"];
+        let stay = ["--not", "--exclude=refs/shopfloor/*", "--all"];
+        let ours = ["--glob=refs/shopfloor/trash/*", "--glob=refs/shopfloor/accepted/*"];
+        let cmd = self.cmd_alone(common_dir).args(asked).args(named).args(stay).args(ours);
+        let listed = run_git("rev-list", cmd.within(LOOK_LIMIT))?;
+        let listed = String::from_utf8_lossy(&listed);
+        let parents: BTreeSet<&str> = listed.lines().flat_map(|line| line.split(' ').skip(1)).collect();
+        let found = listed.lines().filter_map(|line| line.split(' ').next());
+        Ok(found.filter(|sha| !parents.contains(sha)).map(str::to_owned).collect())
     }
 
     /// The worktrees of a repository that are there, each with its private git directory. No process, and two small

@@ -2,7 +2,7 @@
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{failed, require_lasting_objects, require_plain_ref};
+use shopfloor_core::git::{failed, recorded_dir, require_lasting_objects, require_plain_ref};
 use shopfloor_core::pre_remove;
 use shopfloor_core::proc::processes;
 
@@ -52,7 +52,7 @@ pub fn stays(worker: &Worker, with_worktree: bool) -> bool {
 pub fn forget(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec<String>> {
     check_pinned(ctx, worker, is_forced)?;
     session::end_one(ctx, worker, is_forced)?;
-    let mut kept = trash::keep_tips(ctx, worker, &check_pinned(ctx, worker, is_forced)?)?;
+    let mut kept = trash::keep_tips(ctx, worker, &check_pinned(ctx, worker, is_forced)?.tips)?;
     note_kept(ctx, worker, &kept)?;
     with_kept(&kept, remove_record(ctx, worker))?;
     kept.extend(kept_before(worker));
@@ -107,6 +107,15 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     let branch = format!("refs/heads/{}", worker.branch);
     let mut kept = keep(ctx, worker, &losses, is_forced)?;
     let removed = || -> Result<Vec<String>> {
+        // Of a clone goes what has landed from it, and a kept ref would be in the way of `deinit`.
+        if ctx.repo.is_own {
+            let (git, common) = (&ctx.repo.git, &ctx.repo.common);
+            let record = recorded_dir(common, worker.tree())?;
+            let mut rest = record.map_or(Ok(Vec::new()), |record| git.only_logged(common, &record))?;
+            // In the person's own repository an agent can move the branch that has the work, if only for a moment.
+            rest.extend(losses.branch_tip.clone().filter(|_| kept.is_empty()));
+            trash::keep_tips(ctx, worker, &rest)?;
+        }
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
         if branch_stays(worker, &losses) {
             let into = &ctx.repo.branch;
@@ -118,10 +127,6 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
                 ctx.ui.warn(format!("{} stays: it is checked out in {}", worker.branch, other.path.display()));
                 remove_record(ctx, worker)?;
                 return Ok(aside);
-            }
-            // In the person's own repository an agent can move the branch that has the work, if only for a moment.
-            if ctx.repo.is_own && kept.is_empty() {
-                trash::keep_commit(ctx, &worker.name, tip)?;
             }
             ctx.repo.update_ref(&["-d", &branch, tip])?;
             // A worker's clone has no branches of a person's.

@@ -33,10 +33,13 @@ pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<S
     Ok(vec![name])
 }
 
-/// Keeps commits of a worker whose worktree stays. Returns where.
-pub fn keep_tips(ctx: &Context<'_>, worker: &Worker, Losses { tips, .. }: &Losses) -> Result<Vec<String>> {
-    let Some(first) = tips.first() else { return Ok(Vec::new()) };
-    let commit = commit_tree(ctx, &ctx.repo.tree_of(first)?, tips, &format!("work of {}", worker.name))?;
+/// Keeps commits of a worker, without its files. Returns where.
+pub fn keep_tips(ctx: &Context<'_>, worker: &Worker, tips: &[String]) -> Result<Vec<String>> {
+    let commit = match tips {
+        [] => return Ok(Vec::new()),
+        [only] => only.clone(),
+        [first, ..] => commit_tree(ctx, &ctx.repo.tree_of(first)?, tips, &format!("work of {}", worker.name))?,
+    };
     Ok(vec![keep_commit(ctx, &worker.name, &commit)?])
 }
 

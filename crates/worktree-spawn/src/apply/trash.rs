@@ -155,8 +155,23 @@ fn tree_of_lost(git: &Git, dir: &Path, record: &Path) -> Result<Option<String>> 
     answer("mktree", &git.cmd_alone(dir).arg("mktree").input(entry.into_bytes()).capture()?).map(Some)
 }
 
+/// Puts commits that no ref has any more under a new one.
+pub fn keep_commits(env: &Env, git: &Git, place: &Place, known: &KnownAgent, commits: &[String]) -> Result<()> {
+    let commit = match commits {
+        [] => return Ok(()),
+        [only] => only.clone(),
+        [first, ..] => {
+            let (tree, message) = (format!("{first}^{{tree}}"), format!("commits of {}", known.agent.id));
+            let parents = commits.iter().flat_map(|commit| ["-p", commit.as_str()]);
+            let args: Vec<&str> = [tree.as_str()].into_iter().chain(parents).chain(["-m", message.as_str()]).collect();
+            make_commit(&git.common(&place.common_dir)?, &place.common_dir, &args)?
+        }
+    };
+    keep_commit(env, git, place, known, &commit).map(drop)
+}
+
 /// Puts a commit under a new ref.
-pub fn keep_commit(env: &Env, git: &Git, place: &Place, known: &KnownAgent, commit: &str) -> Result<String> {
+fn keep_commit(env: &Env, git: &Git, place: &Place, known: &KnownAgent, commit: &str) -> Result<String> {
     let time = env.later().now.strftime("%Y%m%dT%H%M%S.%3fZ").to_string();
     let name = format!("refs/shopfloor/trash/{}/{time}", known.agent.id);
     // The ref must be new, so that nothing kept earlier is replaced.

@@ -449,3 +449,33 @@ fn another_repository_in_the_place_of_a_worktree_is_named_and_stays() {
     }
     assert!(child.has(".git/HEAD"));
 }
+
+/// `git commit --amend` and `git reset` leave such commits all the time, so they are no reason to refuse.
+#[test]
+fn commits_that_only_the_log_of_a_worktree_names_are_kept() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["plain"]);
+    app.spawn(&["remove", "plain"]).succeeds();
+    assert_eq!(app.git(&["for-each-ref", "refs/shopfloor"]), "");
+    for (name, removal) in [
+        ("a", "worktree-spawn remove main.a"),
+        ("b", "worker-ctl add --worktree .shopfloor/worktrees/b && worker-ctl nuke b --worktree --yes"),
+    ] {
+        let child = subtree(&app, &[name]);
+        child.git(&["switch", "-q", "--detach"]);
+        let made = ["1", "2"].map(|n| {
+            child.commit("f", &format!("{name}{n}"));
+            let sha = child.git(&["rev-parse", "HEAD"]);
+            child.git(&["reset", "-q", "--hard", "HEAD~1"]);
+            sha
+        });
+        child.git(&["switch", "-q", &format!("main.{name}")]);
+        app.sh(removal).exit(0).any_out().any_err();
+        assert!(!child.path.exists(), "{removal}");
+        for sha in made {
+            let kept = app.git(&["for-each-ref", "--contains", sha.trim(), "refs/shopfloor/trash/"]);
+            assert_eq!(kept.lines().count(), 1, "{removal}: {kept}");
+        }
+    }
+}
