@@ -225,7 +225,7 @@ fn make(
             }
             // A git that a killed spawn left is still at work; once it has ended, the spawn is undone.
             Err(failure) if failure::EXISTS.is_kind_of(&failure) && since.elapsed() < PATIENCE => {
-                let id = format!("{}.{}", branch_prefix(caller, None)?, slug(&request.name)?);
+                let id = format!("{}.{}", branch_prefix(caller, request)?, slug(&request.name)?);
                 if !being_made.contains(&id) {
                     return Err(failure);
                 }
@@ -269,7 +269,7 @@ fn decide(
     start: &facts::StartPoint,
 ) -> Result<SpawnDecision> {
     let all = agents::all(place)?;
-    let prefix = branch_prefix(caller, request.base_name.as_deref())?;
+    let prefix = branch_prefix(caller, request)?;
     let slugs = candidates(request)?;
     let first = slugs.first().cloned().unwrap_or_default();
     // A slug that gets a number may be cut to make room for it.

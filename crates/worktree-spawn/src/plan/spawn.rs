@@ -106,9 +106,10 @@ pub fn candidates(request: &SpawnRequest) -> Result<Vec<String>> {
     Ok(std::iter::once(first.clone()).chain(more).collect())
 }
 
-/// The prefix of the branches of an agent's children. Exit 2 if the root's HEAD is detached and there is no
-/// `base_name`.
-pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<String> {
+/// The prefix of the ids of an agent's children, and of their branches. Exit 2 if the root's HEAD is detached and there is no
+/// `base_name`. Where the branch is named, the prefix is only that of the id.
+pub fn branch_prefix(caller: &KnownAgent, request: &SpawnRequest) -> Result<String> {
+    let base_name = request.base_name.as_deref();
     let own = match caller.agent.kind {
         AgentKind::Subtree => Some(caller.agent.id.clone()),
         _ => own_branch(caller),
@@ -118,7 +119,8 @@ pub fn branch_prefix(caller: &KnownAgent, base_name: Option<&str>) -> Result<Str
             Failure::usage("--base-name must be a name that a branch can have").hint("pass a name such as `main`")
         );
     }
-    base_name.map(str::to_owned).or(own).ok_or_else(|| {
+    let spawner = request.branch.as_ref().map(|_| caller.agent.id.clone());
+    base_name.map(str::to_owned).or(own).or(spawner).ok_or_else(|| {
         failure::DETACHED
             .with(Exit::Bad, "HEAD is detached, so the new branch has no prefix")
             .hint("switch to a branch first, or name the prefix: `worktree-spawn subtree NAME --base-name main`")
@@ -135,7 +137,7 @@ fn own_branch(caller: &KnownAgent) -> Option<String> {
 /// Decides what to make.
 pub fn plan(facts: &SpawnFacts<'_>, request: &SpawnRequest) -> Result<SpawnDecision> {
     let caller = &facts.caller.agent;
-    let prefix = branch_prefix(facts.caller, request.base_name.as_deref())?;
+    let prefix = branch_prefix(facts.caller, request)?;
     if caller.level >= request.max_depth {
         let message = format!("{} is at level {}, and `max_depth` is {}", caller.id, caller.level, request.max_depth);
         return Err(failure::DEPTH
@@ -404,6 +406,9 @@ mod tests {
         assert_eq!(decide(&all, 0, &request("x"), &[]).unwrap_err().exit.code(), 2);
         let named = SpawnRequest { base_name: Some("v1".into()), ..request("x") };
         assert_eq!(made(decide(&all, 0, &named, &[])).branch, "v1.x");
+        let on_branch = SpawnRequest { branch: Some("topic".into()), ..request("x") };
+        let plan = made(decide(&all, 0, &on_branch, &[]));
+        assert_eq!((plan.branch.as_str(), plan.agent.id.as_str()), ("topic", "root.x"));
         let long = SpawnRequest { base_name: Some("b".repeat(243)), ..request("x") };
         assert!(decide(&all, 0, &long, &[]).unwrap_err().message.contains("245 bytes"));
     }

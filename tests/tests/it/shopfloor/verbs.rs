@@ -270,6 +270,8 @@ fn hints_name_what_the_front_door_has() {
     app.shopfloor(&["rm", "a"]).exit(1).err_has("`shopfloor rm NAME...`");
     app.git(&["checkout", "-q", "--detach"]);
     app.shopfloor(&["new", "c"]).exit(2).err_has("switch to a branch first, as with `git switch main`");
+    // A branch that is named needs no prefix.
+    app.shopfloor(&["new", "c", "--branch", "brandnew", "--from", "main"]).exit(0).any_err().out_has("/c\n");
 }
 
 #[test]
