@@ -196,6 +196,18 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
     let id = args.host.as_ref().map_or_else(|| args.name.clone(), |host| format!("{host}:{}", args.name));
     let skips = args.yolo || args.sandbox && !args.ask;
     add.push(if skips { "--yolo" } else { "--ask" }.to_owned());
+    // A root is made with the first agent.
+    if args.host.is_none() && lacks_root(env)? {
+        let init = vec!["init".to_owned()];
+        if common.dry_run {
+            return pass_on(ui, env, common, "worker-ctl", init);
+        }
+        let made = quietly(ui, env, &words_for(common, "worker-ctl", init))?;
+        if made.status.code() != 0 {
+            ui.answer(made.text.as_bytes());
+            return Ok(exit_of(made.status));
+        }
+    }
     if common.dry_run {
         return pass_on(ui, env, common, "worker-ctl", add);
     }
@@ -407,6 +419,12 @@ fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<FailedS
 /// What worker-ctl says of the worker in a worktree.
 fn worker_at(env: &Env, path: &Path) -> Result<Option<Value>> {
     Ok(workers(env)?.into_iter().find(|worker| worker["worktree"] == *real(path).to_string_lossy()))
+}
+
+/// Whether the repository has no root yet.
+fn lacks_root(env: &Env) -> Result<bool> {
+    let status = ask(env, &["worker-ctl", "status"])?;
+    Ok(status.records.iter().any(|record| record["error"]["kind"] == "not_initialised"))
 }
 
 fn workers(env: &Env) -> Result<Vec<Value>> {

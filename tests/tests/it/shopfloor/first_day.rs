@@ -264,16 +264,34 @@ fn in_the_main_checkout_of_a_separate_git_directory_all_worktrees_are_shown() {
     assert_eq!(linked.shopfloor(&["go"]).exit(0).stdout, format!("{}\n", moved.path.display()));
 }
 
-#[test]
-fn the_first_task_goes_on_from_the_commits_that_a_branch_has() {
-    let w = World::new();
+/// A repository without a root, and an agent program, which is called `mine`.
+fn without_root(w: &World) -> Floor<'_> {
     which("tmux");
     let app = w.app();
     app.commit("README.md", "app\n");
-    // It ends the sessions of the root that comes.
-    let floor = Floor { app: app.clone(), root: w.at(w.home("workers")) };
     let table = format!("[worker-ctl.agents.mine]\ncommand = [{:?}]\nready = {{ pattern = \"^>\" }}\n", built("agent"));
     write(&w.home(".config/shopfloor/config.toml"), &table);
+    // It ends the sessions of the root that comes.
+    Floor { app, root: w.at(w.home("workers")) }
+}
+
+#[test]
+fn the_first_agent_may_be_one_in_the_clone() {
+    let w = World::new();
+    let floor = without_root(&w);
+    let new = ["new", "cl", "COMMIT f one First", "--clone", "--agent", "mine"];
+    floor.app.shopfloor(&[&new[..], &["-n"]].concat()).exit(0).any_err().out_has("would create");
+    assert!(!floor.root.path.exists());
+    floor.app.shopfloor(&new).exit(0).any_err().out_has("/cl\n");
+    floor.app.shopfloor(&["wait", "cl"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("cl"), "/repo"), "clone");
+}
+
+#[test]
+fn the_first_task_goes_on_from_the_commits_that_a_branch_has() {
+    let w = World::new();
+    let floor = without_root(&w);
+    let app = &floor.app;
     for branch in ["here", "far"] {
         app.git(&["checkout", "-q", "-b", branch, "main"]);
         app.commit(branch, "begun\n");
