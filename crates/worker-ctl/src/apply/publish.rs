@@ -211,13 +211,16 @@ fn holds_branch(git_dir: &Path, repo: &WorkRepo, branch: &str) -> bool {
 /// How long a fetch of a few commits on one machine may take.
 const FETCH_LIMIT: Duration = Duration::from_secs(120);
 
-fn in_the_way(at: &Path, git_said: &str, changed: &[String]) -> Failure {
+/// Exit 1: the changes of a person in these files are in the way, or what git said. `is_new` is of files that come, which git
+/// may ignore, so that it neither commits nor stashes those that are there.
+fn in_the_way(at: &Path, git_said: &str, files: &[String], is_new: bool) -> Failure {
+    let way_out = if is_new { "move those files away" } else { "commit or stash those changes" };
     let failure = failure::NOT_PUBLISHED
         .failure(format!("{} has changes in the way", at.display()))
-        .hint("commit or stash those changes, then run the same command again");
-    match changed {
+        .hint(format!("{way_out}, then run the same command again"));
+    match files {
         [] => failure.because(std::io::Error::other(git_said.to_owned())),
-        _ => failure.details(changed.iter().map(|path| format!("  {}", printable(path)))),
+        _ => failure.details(files.iter().map(|path| format!("  {}", printable(path)))),
     }
 }
 
@@ -249,7 +252,7 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
                 let mut changed: Vec<String> =
                     changed.iter().map(|path| String::from_utf8_lossy(path).into()).collect();
                 changed.sort_unstable();
-                return Err(in_the_way(&at, "", &changed));
+                return Err(in_the_way(&at, "", &changed, false));
             }
             files.require_nothing_lost(&at, failure::NOT_PUBLISHED, false)?;
             let cmd = typed(repo, source, (&git, &at, is_linked))?;
@@ -295,7 +298,7 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
                 let hint = "nothing has changed; mend the cause, then run the same command again";
                 return Err(failed("merge", &output).hint(hint));
             }
-            Err(in_the_way(&at, &said, &found))
+            Err(in_the_way(&at, &said, &found, !found.is_empty()))
         }
         None => Err(failed("update-ref", &output)),
     }

@@ -137,7 +137,10 @@ fn an_ignored_file_of_the_source_is_never_overwritten() {
     tree(&floor, "adam").commit("Tabula.xlsm", "the agent's\n");
     floor.until("adam", "needs_review");
     let old = tip(&floor);
-    floor.ctl(&["accept", "adam"]).exit(1).any_err();
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("  Tabula.xlsm").err_has("move those files away");
+    // Also where git does not ignore it.
+    floor.app.write(".git/info/exclude", "");
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("  Tabula.xlsm").err_has("move those files away");
     assert_eq!((floor.app.read("Tabula.xlsm"), tip(&floor)), ("mine\n".into(), old.clone()));
     assert_eq!(text(&floor.status("adam"), "/status"), "needs_review");
     std::fs::remove_file(floor.app.path.join("Tabula.xlsm")).unwrap();
