@@ -318,7 +318,10 @@ fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, (worker, before): (&Work
         // Another command may have taken the name, or may have said something else of the worktree, meanwhile.
         if before.is_none() || known.adopted.as_ref() != before {
             let hint = match known.worktree_path == worker.worktree_path {
-                true => "see `worker-ctl status`; the same command again changes where and how its work lands",
+                true => {
+                    "see `worker-ctl status`; the same command with `--target` or `--land` changes where and how its work \
+                     lands"
+                }
                 false => "give this one another name",
             };
             return Err(failure::EXISTS

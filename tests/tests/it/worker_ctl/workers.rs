@@ -164,7 +164,7 @@ fn of_two_that_adopt_a_worktree_at_once_one_changes_nothing() {
     let add = |more: &[&str]| {
         let mut command = w.command(w.path("bin/worker-ctl"));
         command.args(["add", "--worktree", "../eve"]).args(more).current_dir(&app.path);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         wait_for(|| is_queued(child.id()));
         child
     };
@@ -173,7 +173,11 @@ fn of_two_that_adopt_a_worktree_at_once_one_changes_nothing() {
         add(&["--role-prompt", "You are two.", "--target", "other", "--land", "commits"]),
     ];
     lock.unlock().unwrap();
-    let codes = both.map(|mut child| child.wait().unwrap().code());
+    let both = both.map(|child| child.wait_with_output().unwrap());
+    let codes = both.each_ref().map(|output| output.status.code());
+    // The same command once more is refused, too.
+    let told = both.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).concat();
+    assert!(told.contains("the same command with `--target` or `--land` changes where"), "{told}");
     let (target, role, is_whole) = match codes {
         [Some(0), Some(1)] => ("main", "one", true),
         [Some(1), Some(0)] => ("other", "two", true),
