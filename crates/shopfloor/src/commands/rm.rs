@@ -14,8 +14,8 @@ use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 use crate::commands::shell_init::FUNCTION;
-use crate::commands::worker_commands::{here, require, worker};
-use crate::commands::{exit_of, on_the_way, pass_on, quietly, show_would, word_of, words_for};
+use crate::commands::worker_commands::{here, require, way_to_adopt, worker};
+use crate::commands::{exit_of, on_the_way, pass_on, quietly, show_would, words_for};
 use crate::facts::overview;
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::{Answer, ask};
@@ -322,8 +322,7 @@ fn look_at<'r>(ui: &Ui, env: &Env, main: &Path, args: &Args, rows: &'r [Row]) ->
         worker(ui, env, plain, false).map_err(|failure| {
             // Here `--yes` makes no agent of it. git would delete all that it ignores there, and an agent can have written the
             // record that names the directory.
-            let path = word_of(plain);
-            Failure { hints: vec![format!("`shopfloor adopt {path}` makes an agent of it")], ..failure }
+            Failure { hints: vec![way_to_adopt(plain)], ..failure }
         })?;
     }
     // The shell function leaves a directory that is gone; without it, a shell would be left in one.

@@ -256,7 +256,7 @@ pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
             "no_worker",
             format!("{shown}, on {branch}, was not started here, so it cannot be asked"),
         )
-        .hint(format!("`shopfloor adopt {path}` makes an agent of it, and so does `--yes`")));
+        .hint(format!("{}, and so does `--yes`", way_to_adopt(row))));
     }
     let program = program(env, Some(row))?;
     let add = [TOOL, "add", "--worktree", &row.worktree].into_iter().map(str::to_owned);
@@ -278,6 +278,16 @@ pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
     Err(Failure::new(exit, kind, format!("{shown} cannot be adopted on the way"))
         .details(adopted.error.iter().flat_map(|why| why.lines()).map(str::to_owned))
         .hint(format!("look at what it says: `shopfloor adopt {}`", word_of(row))))
+}
+
+/// What makes an agent of a worktree. One on no branch gets a branch first.
+pub fn way_to_adopt(row: &Row) -> String {
+    let path = word_of(row);
+    let first = match row.branch {
+        Some(_) => String::new(),
+        None => format!("`git -C {path} switch -c NAME` gives it a branch, then "),
+    };
+    format!("{first}`shopfloor adopt {path}` makes an agent of it")
 }
 
 /// `adopt`: makes an agent of a worktree, which may be named as the table names it.

@@ -249,6 +249,7 @@ fn a_person_who_agrees_makes_an_agent_of_a_worktree_on_the_way() {
     for words in [&["start", "loose", "task", "--yes"][..], &["adopt", "../loose"]] {
         app.shopfloor(words).exit(2).any_err();
     }
+    app.shopfloor(&["review", "loose"]).exit(1).err_has("switch -c NAME` gives it a branch, then `shopfloor adopt ");
     // With an agent's worktree its branch goes, and this one is the person's.
     for words in [&["rm", "fix"][..], &["rm", "fix", "--yes"]] {
         let refused = app.shopfloor(words).exit(1);
