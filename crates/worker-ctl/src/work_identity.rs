@@ -135,7 +135,7 @@ impl WorkRepo {
     pub fn conflicting_files(&self, base: &str, sha: &str) -> Result<Vec<String>> {
         let merged = self.merge_tree(base, self.landed_tip(base, sha)?.as_deref(), sha, &["--name-only"])?;
         match merged.status.code() {
-            0 | 1 => Ok(merged.text().lines().skip(1).map(str::to_owned).collect()),
+            0 | 1 => Ok(merged.text().lines().skip(1).map(in_its_place).collect()),
             _ => Err(failed("merge-tree", &merged)),
         }
     }
@@ -217,6 +217,17 @@ impl WorkRepo {
     /// The digest of the work on `sha` as the commit `new` lands it on `base`, once that has arrived in the source.
     pub fn landed_digest(&self, base: &str, new: &str, sha: &str) -> Result<String> {
         self.digest(self.by_source()?, &[base, new], &self.range(&self.begin(sha)?, sha), false)
+    }
+}
+
+/// A path with conflicts as its file is called: `git merge-tree` moves one that is in the way of a directory to `FILE~COMMIT`.
+pub fn in_its_place(path: &str) -> String {
+    let Some((file, commit)) = path.rsplit_once('~') else { return path.to_owned() };
+    // Of a path that git quotes, the quotation mark stays.
+    let id = commit.trim_end_matches('"');
+    match [40, 64].contains(&id.len()) && id.bytes().all(|b| b.is_ascii_hexdigit()) {
+        true => format!("{file}{}", &commit[id.len()..]),
+        false => path.to_owned(),
     }
 }
 

@@ -13,6 +13,7 @@ use shopfloor_core::git::{LOOK_LIMIT, as_alternate};
 use crate::context::Context;
 use crate::layout;
 use crate::store::State;
+use crate::work_identity::in_its_place;
 use crate::work_repo::common_dir;
 use crate::worker::{Task, Worker};
 
@@ -151,7 +152,7 @@ fn parse(output: &[u8]) -> Vec<Vec<String>> {
     let mut fields = text.split('\0');
     let mut all = Vec::new();
     while let (Some("0" | "1"), Some(_)) = (fields.next(), fields.next()) {
-        all.push(fields.by_ref().take_while(|path| !path.is_empty()).map(str::to_owned).collect());
+        all.push(fields.by_ref().take_while(|path| !path.is_empty()).map(in_its_place).collect());
     }
     all
 }

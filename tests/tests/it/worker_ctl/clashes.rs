@@ -79,10 +79,14 @@ fn what_cannot_be_merged_stops_no_other_and_up_keeps_it_true() {
 }
 
 #[test]
-fn a_branch_that_is_gone_is_named() {
+fn a_file_that_is_a_directory_on_the_branch_and_a_branch_that_is_gone_are_named() {
     let w = World::new();
     let floor = adopted_floor(&w);
-    by_hand(&floor, "adam", &[("a.txt", "one\n")]);
+    by_hand(&floor, "adam", &[("README.md", "one\n")]);
+    // git moves a file that is in the way of a directory.
+    floor.app.git(&["rm", "-q", "README.md"]);
+    floor.app.commit("README.md/more", "theirs\n");
+    assert_eq!(clashes(&floor, &[]), [json!(["adam", "main", ["README.md"]])]);
     floor.app.git(&["branch", "-m", "main", "trunk"]);
     floor.ctl(&["clashes"]).any_status().any_out().err_has("the source has no branch main");
 }
