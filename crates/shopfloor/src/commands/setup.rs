@@ -88,8 +88,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     }
     name_ignored(ui, &repository, &steps, &found.present)?;
     if !failed.is_empty() {
-        let failure = Failure::new(Exit::No, "incomplete", format!("not set up: {}", failed.join(", ")));
-        return Err(failure.hint("do what the hints say, then run `shopfloor setup` again"));
+        return Err(incomplete(&failed, args.private));
     }
     let first = if args.private { "" } else { "commit what `git status` shows; then " };
     ui.note(format!("{first}`shopfloor new NAME` makes a worktree for an agent"));
@@ -98,6 +97,17 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         require_lines(&here, &Record::load(&repository.repo.common_dir)?)?;
     }
     Ok(Exit::Done)
+}
+
+fn incomplete(failed: &[&str], is_private: bool) -> Failure {
+    let failure = Failure::new(Exit::No, "incomplete", format!("not set up: {}", failed.join(", ")));
+    if !is_private {
+        return failure.hint("do what the hints say, then run `shopfloor setup` again");
+    }
+    // A setting in the person's own file would be that of all repositories.
+    failure
+        .hint("do what the hints say, then run `shopfloor setup --private` again")
+        .hint("`echo /.shopfloor/ >> .git/info/exclude` keeps a .shopfloor/config.toml of yours out of the repository")
 }
 
 /// Names the files that these steps wrote and that git ignores.
