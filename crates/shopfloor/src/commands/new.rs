@@ -76,7 +76,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     }
     let text = task.as_deref();
     let option = text.map(|task| passed(env, task)).transpose()?;
-    let mut words = words(env, args, option.as_ref().map(|(option, _)| option), &repository)?;
+    let mut words = words(ui, env, args, option.as_ref().map(|(option, _)| option), &repository)?;
     if args.cmd.is_empty() && !args.launch && !common.dry_run && (task.is_some() || args.target.is_some()) {
         let has_begun = text.map_or(Ok(false), |task| began(env, &args.name, task));
         if args.if_exists.is_none() && has_begun? {
@@ -152,9 +152,9 @@ fn passed(env: &Env, task: &str) -> Result<(String, Option<fs::Temporary>)> {
 }
 
 /// The words of worktree-spawn that make the worktree, without its name.
-fn words(env: &Env, args: &Args, task: Option<&String>, repository: &Repository) -> Result<Vec<String>> {
+fn words(ui: &Ui, env: &Env, args: &Args, task: Option<&String>, repository: &Repository) -> Result<Vec<String>> {
     let mut words = vec!["subtree".to_owned()];
-    words.extend(base(env, repository)?.map(|base| format!("--base-dir={base}")));
+    words.extend(base(ui, env, repository)?.map(|base| format!("--base-dir={base}")));
     words.extend(task.cloned());
     for (flag, value) in
         [("--from", &args.from), ("--branch", &args.branch), ("--agent", &args.agent), ("--if-exists", &args.if_exists)]
@@ -252,12 +252,20 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
 
 /// Where worktrees lie, unless a person has said so or nothing can be made there: beside the main checkout, whose own tools
 /// would take those inside of it for its files.
-fn base(env: &Env, repository: &Repository) -> Result<Option<String>> {
-    let is_set = set_by_person(env, "worktree_base")?.is_some();
-    let base = repository::worktree_base(&repository.main).filter(|_| !is_set);
+fn base(ui: &Ui, env: &Env, repository: &Repository) -> Result<Option<String>> {
+    if set_by_person(env, "worktree_base")?.is_some() {
+        return Ok(None);
+    }
+    let base = repository::worktree_base(&repository.main);
     let can_make =
         |base: &PathBuf| base.parent().is_some_and(|dir| fs::can_write(if base.is_dir() { base } else { dir }));
-    Ok(base.filter(can_make).and_then(|base| base.to_str().map(str::to_owned)))
+    let why = match (&base, base.as_ref().and_then(|base| base.to_str())) {
+        (Some(base), Some(text)) if can_make(base) => return Ok(Some(text.to_owned())),
+        (Some(base), Some(_)) => format!("nothing can be made at {}", base.display()),
+        _ => "the path beside it is not UTF-8".to_owned(),
+    };
+    ui.note(format!("the worktree lies inside of the checkout, because {why}; `worktree_base` names another place"));
+    Ok(None)
 }
 
 /// The text of the task.

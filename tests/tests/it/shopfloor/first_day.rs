@@ -1,5 +1,8 @@
 //! What a stranger met on the first day.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use crate::support::door::app;
 use crate::support::floor::Floor;
 use crate::support::world::{World, built, text, which, write};
@@ -329,4 +332,15 @@ fn without_a_command_the_help_is_shown_where_there_is_no_repository() {
     // One that is there and cannot be used.
     nowhere.write(".git", "gitdir: gone\n");
     nowhere.shopfloor(&[]).exit(2).err_has("is a worktree of a repository that is gone");
+}
+
+#[test]
+fn that_a_worktree_cannot_lie_beside_the_checkout_is_said() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.commit("README.md", "app\n");
+    let odd = w.at(app.path.with_file_name(OsStr::from_bytes(b"odd\xff")));
+    std::fs::rename(&app.path, &odd.path).unwrap();
+    let made = odd.shopfloor(&["new", "feat"]).exit(0);
+    made.out_has("/.shopfloor/worktrees/feat\n").err_has("inside of the checkout, because the path beside it is not UTF-8");
 }
