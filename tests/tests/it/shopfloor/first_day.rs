@@ -342,5 +342,6 @@ fn that_a_worktree_cannot_lie_beside_the_checkout_is_said() {
     let odd = w.at(app.path.with_file_name(OsStr::from_bytes(b"odd\xff")));
     std::fs::rename(&app.path, &odd.path).unwrap();
     let made = odd.shopfloor(&["new", "feat"]).exit(0);
-    made.out_has("/.shopfloor/worktrees/feat\n").err_has("inside of the checkout, because the path beside it is not UTF-8");
+    made.out_has("/.shopfloor/worktrees/feat\n")
+        .err_has("inside of the checkout, because the path beside it is not UTF-8");
 }
