@@ -4,6 +4,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::ui::Ui;
 
+use super::adopt::adopt_page;
 use super::files;
 use crate::facts::fingerprint::Fingerprint;
 use crate::facts::gather::{has_left_out, load_events, load_page};
@@ -25,7 +26,7 @@ pub struct SynthOptions {
     pub stamp: bool,
     /// Replace a file that a person wrote.
     pub force: bool,
-    /// Replace a file that a person wrote and that has been turned into an event.
+    /// Turn a file that a person wrote into an event, and replace it.
     pub adopt: bool,
     /// Skip reading the events when nothing changed since the last run.
     pub may_skip: bool,
@@ -64,11 +65,13 @@ pub fn refresh_locked(ui: &Ui, env: &Env, ledger: &Ledger) -> Result<bool> {
 
 /// Joins the events and writes `current.md`. The caller holds the lock, except in a dry run.
 pub fn synthesise(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<Synthesis> {
+    let adopted = if options.adopt { adopt_page(ui, env, ledger, ui.is_dry())? } else { None };
     let fingerprint = if ui.is_dry() { None } else { Fingerprint::of(ledger, options.stamp)? };
     if let Some(count) = fingerprint.as_ref().filter(|_| options.may_skip).and_then(Fingerprint::known_count) {
         return Ok(Synthesis { outcome: SynthOutcome::Unchanged, event_count: count, events: None });
     }
-    let events = load_events(ledger)?;
+    let mut events = load_events(ledger)?;
+    events.files.extend(adopted);
     let join = join(&events)?;
     let (errors, misnamed) = (errors(env.now.into(), &events, &join), misnamed(&events));
     let problems = [errors.clone(), misnamed.clone()].concat();
@@ -127,8 +130,8 @@ fn write(
     if view.event_count == 0 {
         return Ok(SynthOutcome::Nothing);
     }
-    if ledger.open(EVENTS)?.is_none() {
-        // A sparse checkout leaves the whole ledger out.
+    if ledger.open(EVENTS)?.is_none() && !(options.adopt && ledger.current()?.is_some()) {
+        // A sparse checkout leaves the whole ledger out. A page that becomes the first event is here.
         return Ok(SynthOutcome::Unchanged);
     }
     let page = view.render(skipped, options.stamp.then_some(env.now));

@@ -69,7 +69,8 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 
 /// Shows which events would be merged and what would change, and asks whether to go on.
 fn confirm(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<bool> {
-    let events = load_events(ledger)?;
+    let mut events = load_events(ledger)?;
+    events.files.extend(if options.adopt { adopt_page(ui, env, ledger, true)? } else { None });
     let join = join(&events)?;
     let newest = join.newest_first();
     if newest.is_empty() {
@@ -115,10 +116,6 @@ struct Printed {
 
 /// Synthesises and prints the outcome. The caller holds the lock, except in a dry run.
 fn print(ui: &Ui, env: &Env, ledger: &Ledger, options: &SynthOptions) -> Result<Printed> {
-    let adopted = if options.adopt { ledger.current()? } else { None };
-    if let Some(current) = adopted {
-        adopt_page(ui, env, ledger, &current)?;
-    }
     let Synthesis { outcome, event_count, events } = synthesise(ui, env, ledger, options)?;
     let (has_events, is_due) = (event_count > 0, matches!(outcome, SynthOutcome::Due(_)));
     let path = ledger.dir.join(CURRENT).to_string_lossy().into_owned();

@@ -27,7 +27,11 @@ fn a_page_that_a_person_wrote_is_replaced_only_on_demand() {
     let snapshot = before.snapshot();
     app.ledger(&["--no-confirm"]).exit(2).err_has("was not written by ledger-synth").err_has("--adopt");
     app.ledger(&["--check"]).exit(1).any_out().err_has("was not written by ledger-synth");
-    app.ledger(&["--no-confirm", "--adopt", "-n"]).succeeds();
+    // A person who is asked sees the same as in a dry run.
+    let asked = app.on_terminal("ledger-synth --adopt", "n\n").exit(3);
+    asked.out_has("3 events, the newest first").out_has("+**Now:** By hand");
+    let dry = app.ledger(&["--no-confirm", "--adopt", "-n"]).succeeds();
+    dry.out_has("(3 events)").out_has("+**Now:** By hand");
     before.assert_untouched_since(&snapshot);
     app.ledger(&["--no-confirm", "--adopt"]).succeeds().err_has("adopted current.md as");
     let json = app.ledger(&["--json"]).exit(0).any_err().json();
@@ -43,6 +47,11 @@ fn a_page_that_a_person_wrote_is_replaced_only_on_demand() {
     app.ledger(&["--check"]).succeeds();
     let kept = app.sh("grep -rl '^mine' .git/shopfloor/ledger-synth/edited").exit(0).stdout;
     assert_eq!(kept.lines().count(), 1);
+    // A dry run counts the page also if it would become the first event.
+    app.sh(&format!("rm -r {EVENTS}")).exit(0);
+    app.write(CURRENT, page);
+    app.ledger(&["--no-confirm", "--adopt", "-n"]).succeeds().out_has("(1 event)");
+    app.ledger(&["--no-confirm", "--adopt"]).succeeds().out_has("(1 event)");
 }
 
 #[test]
