@@ -163,7 +163,9 @@ fn keep(ui: &Ui, ledger: &Ledger, options: &SynthOptions, current: &Current) -> 
     if options.adopt || options.force || is_older {
         ui.note(format!("the old content of {CURRENT} is kept in {}", kept.display()));
     } else {
-        ui.warn(format!("{} was edited by hand; its content is kept in {}", path.display(), kept.display()));
+        let why =
+            if current.has_conflict_markers() { "had git's conflict markers in it" } else { "was edited by hand" };
+        ui.warn(format!("{} {why}; its content is kept in {}", path.display(), kept.display()));
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use shopfloor_core::ui::Ui;
 use super::below::below;
 use super::objects;
 use crate::draft::{DRAFTS, DraftDirs};
+use crate::event_file::refuse_conflict_markers;
 use crate::failure;
 use crate::settings::{DEFAULT_ROOT, LedgerArgs, LedgerRoot, PageSettings, Settings};
 use crate::tool::TOOL;
@@ -170,6 +171,11 @@ impl Current {
     /// Its footer. None: a person wrote it.
     pub fn footer(&self) -> Option<Footer> {
         view::footer(self.text()?)
+    }
+
+    /// Whether git left a conflict in it that nobody has resolved.
+    pub fn has_conflict_markers(&self) -> bool {
+        self.text().is_some_and(|text| refuse_conflict_markers(text).is_err())
     }
 
     /// Whether it has no text but blanks.

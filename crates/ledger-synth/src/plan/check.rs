@@ -3,7 +3,6 @@
 use shopfloor_core::error::{Exit, Result};
 
 use super::{doubts, errors, join, summary};
-use crate::event_file::refuse_conflict_markers;
 use crate::event_time::EventTime;
 use crate::facts::{CURRENT, Current, EVENTS, Events};
 use crate::problem::{Level, Problem};
@@ -80,9 +79,7 @@ fn difference(current: Option<&Current>, due: &str) -> Result<Option<&'static st
         return Ok(None);
     }
     Ok(Some(match current.footer() {
-        _ if current.text().is_some_and(|text| refuse_conflict_markers(text).is_err()) => {
-            "git's conflict markers are in it"
-        }
+        _ if current.has_conflict_markers() => "git's conflict markers are in it",
         None if current.is_blank() => "it is empty",
         None => "it was not written by ledger-synth",
         Some(footer) if footer.is_newer() => return Err(view::newer_format(CURRENT, &footer)),

@@ -69,6 +69,10 @@ fn an_edit_by_hand_is_kept_aside() {
     app.ledger(&["--check"]).exit(1).any_out().err_has("it was edited by hand");
     app.ledger(&["--no-confirm"]).succeeds().err_has("was edited by hand");
     app.sh("grep -r 'do not lose this' .git/shopfloor/ledger-synth/edited").succeeds();
+    // `check` and what replaces the page give the same reason.
+    app.write(CURRENT, &format!("{text}<<<<<<< HEAD\n"));
+    app.ledger(&["--check"]).exit(1).any_out().err_has("git's conflict markers are in it");
+    app.ledger(&["--no-confirm"]).exit(0).any_out().err_has("had git's conflict markers in it; its content is kept in");
     app.write(CURRENT, &text.replace("format: 2", "format: 3"));
     app.ledger(&["--no-confirm"]).exit(2).err_has("written by a newer ledger-synth");
     app.ledger(&["--check"]).exit(2).err_has("written by a newer ledger-synth");
