@@ -80,7 +80,7 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
         refuse_changed(standing, work, is_forced)?;
     }
     if work.was_moved_back {
-        let why = format!("{name}'s work sits on commits that {branch} of the source does not have");
+        let why = format!("{name}'s work sits on commits that {branch} of the source has dropped or never had");
         return Err(failure::MOVED_BACK
             .failure(why)
             .hint(format!("leave them out, and put the work on the branch as it is now: `worker-ctl rebase {name}`")));
