@@ -139,34 +139,6 @@ pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
     MergedText { bytes, conflicts }
 }
 
-/// `now` with each group of lines that a change made as it was before the change. A group that does not stand exactly
-/// once, right after the change and now, stays as it is.
-pub fn without_change(before: &[u8], after: &[u8], now: &[u8]) -> Vec<u8> {
-    let [was, made, lines] = [before, after, now].map(|text| split(text).collect::<Vec<_>>());
-    // Lines that end in different ways cannot be joined again.
-    if joined(lines.iter().copied(), [now; 2]) != now {
-        return now.to_vec();
-    }
-    let is_once =
-        |group: &[&[u8]], text: &[&[u8]]| text.windows(group.len()).filter(|part| *part == group).count() == 1;
-    let ops = capture_diff_slices(Algorithm::Myers, &was, &made).into_iter();
-    let ops = ops.filter(|op| !matches!(op, DiffOp::Equal { .. }) && !op.new_range().is_empty());
-    let groups = ops.map(|op| (&was[op.old_range()], &made[op.new_range()]));
-    let groups: Vec<_> = groups.filter(|(_, new)| is_once(new, &made) && is_once(new, &lines)).collect();
-    let mut kept: Vec<&[u8]> = Vec::new();
-    let mut left = lines.as_slice();
-    while let [line, rest @ ..] = left {
-        if let Some((old, new)) = groups.iter().find(|(_, new)| left.starts_with(new)) {
-            kept.extend_from_slice(old);
-            left = &left[new.len()..];
-        } else {
-            kept.push(line);
-            left = rest;
-        }
-    }
-    joined(kept, [now; 2])
-}
-
 /// The lines of both sides; what they begin and end with in common occurs once.
 fn both<'l>(overlay: &[&'l [u8]], workspace: &[&'l [u8]]) -> Vec<&'l [u8]> {
     let shared = |pairs: &mut dyn Iterator<Item = (&&'l [u8], &&'l [u8])>| pairs.take_while(|(a, b)| a == b).count();
