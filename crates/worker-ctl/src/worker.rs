@@ -314,12 +314,6 @@ impl Worker {
         }
     }
 
-    /// Whether nobody has given it a task yet, in a worktree or on a branch that is older than it.
-    pub fn is_before_first_task(&self) -> bool {
-        let is_before = self.adopted.is_some() && self.landed_prompt.is_none() || self.has_request();
-        is_before && self.work.prompt.is_none()
-    }
-
     /// Whether others have its branch as that of a request.
     pub fn has_request(&self) -> bool {
         self.pushed.as_ref().is_some_and(|pushed| !pushed.is_over)

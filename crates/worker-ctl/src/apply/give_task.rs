@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::facts::setup_steps;
 use crate::facts::worker_state::Standing;
 use crate::failure;
-use crate::plan::queue::{count_working, may_get};
+use crate::plan::queue::count_working;
 use crate::plan::start::start;
 use crate::poll;
 use crate::store::State;
@@ -31,7 +31,7 @@ pub fn take(ctx: &Context<'_>, name: &str, id: &str, is_given: &dyn Fn(&str) -> 
     let state = ctx.state()?;
     let task = state.queue.waiting.iter().find(|task| task.id == id);
     let (Some(worker), Some(task)) = (state.workers.get(name), task) else { return Ok(()) };
-    if !may_get(worker, task) || setup_steps::running(ctx, worker)?.is_some() {
+    if worker.status() != "idle" || setup_steps::running(ctx, worker)?.is_some() {
         return Ok(());
     }
     let ctx = &ctx.of(worker)?;
@@ -99,7 +99,7 @@ pub fn crashed_with_queued(worker: &Worker) -> bool {
 pub fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
     let (worker, base) = (&standing.worker, &standing.base);
     // What the decision leaves where it is.
-    if standing.stays() {
+    if standing.worktree.is_shared || worker.adopted.is_some() && !standing.worktree.dirty.is_empty() {
         return require_branch(worker, standing);
     }
     if worker.adopted.is_some() {

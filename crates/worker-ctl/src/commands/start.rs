@@ -146,7 +146,8 @@ fn note_begun(ctx: &Context<'_>, op: &str, name: &str) -> Result<()> {
 
 /// Plans to give the task to a worker. Exit 1 if that cannot take it.
 fn planned(ctx: &Context<'_>, worker: &Worker, prompt: &str, force: bool) -> Result<(Standing, Input)> {
-    let tentative = Input::Start { prompt: prompt.to_owned(), base: String::new(), stays: false, force, queued: None };
+    let tentative =
+        Input::Start { prompt: prompt.to_owned(), base: String::new(), is_shared: false, force, queued: None };
     // Refuse a worker in another state before reading its worktree.
     commands::permit(ctx, worker, &tentative)?;
     if let Some(step) = setup_steps::running(ctx, worker)?.filter(|_| !force) {

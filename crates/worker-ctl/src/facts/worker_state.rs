@@ -90,22 +90,6 @@ impl Standing {
         Ok(Standing { worker: worker.clone(), base: base.to_owned(), worktree, work })
     }
 
-    /// Whether a task begins where the worktree is: neither a branch that others have too, nor a person's changes or commits
-    /// are moved.
-    pub fn stays(&self) -> bool {
-        let has_changes = self.worker.adopted.is_some() && !self.worktree.dirty.is_empty();
-        self.worktree.is_shared || has_changes || self.has_earlier()
-    }
-
-    /// Whether the branch has commits from before the worker's first task, which land with the work on it: they wait for a
-    /// review, or that task was taken away again.
-    pub fn has_earlier(&self) -> bool {
-        let Standing { worker, worktree, .. } = self;
-        let began = worker.adopted.as_ref().map(|adopted| &adopted.began);
-        let is_back = worktree.has_unmerged && worktree.head.as_ref() == began;
-        worker.is_before_first_task() && (worker.task == Task::NeedsReview || is_back)
-    }
-
     /// Whether the worktree is on the worker's branch, at this commit, with no rebase under way.
     pub fn is_at(&self, sha: &str) -> bool {
         let WorktreeFacts { branch, head, is_rebasing, .. } = &self.worktree;

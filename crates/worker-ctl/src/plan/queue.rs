@@ -14,13 +14,6 @@ pub fn is_free(worker: &Worker) -> bool {
     worker.status() == "idle" && worker.pending_send.is_none()
 }
 
-/// Whether a worker could get this task of the queue. One whose branch has commits from before its first task gets what is
-/// meant for it.
-pub fn may_get(worker: &Worker, task: &QueuedTask) -> bool {
-    let has_earlier = worker.status() == "needs_review" && worker.is_before_first_task();
-    is_free(worker) || task.worker.is_some() && has_earlier && worker.pending_send.is_none()
-}
-
 /// Exit 2 if a task is for another agent than the one that its worker runs.
 pub fn require_agent((worker, runs): (&str, &str), wanted: Option<&str>) -> Result<()> {
     match wanted.filter(|wanted| *wanted != runs) {
@@ -47,8 +40,12 @@ pub fn assign(
     agent_of: &dyn Fn(&Worker) -> Option<String>,
     in_pool: &dyn Fn(&Worker) -> bool,
 ) -> Vec<(String, String)> {
-    let mut free: Vec<(&Worker, String)> =
-        state.workers.values().filter_map(|worker| Some((worker, agent_of(worker)?))).collect();
+    let mut free: Vec<(&Worker, String)> = state
+        .workers
+        .values()
+        .filter(|worker| is_free(worker))
+        .filter_map(|worker| Some((worker, agent_of(worker)?)))
+        .collect();
     free.sort_by_key(|(worker, _)| (worker.task_since_unix, &worker.name));
     let mut given = Vec::new();
     for task in &state.queue.waiting {
@@ -59,7 +56,7 @@ pub fn assign(
         if room == 0 || in_hand.contains(&task.id) || waits_for(state, task).is_some() {
             continue;
         }
-        if let Some(at) = free.iter().position(|one| may_get(one.0, task) && suits(one)) {
+        if let Some(at) = free.iter().position(suits) {
             given.push((free.remove(at).0.name.clone(), task.id.clone()));
             room -= 1;
         }
@@ -141,7 +138,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::worker::{Adopted, Task};
 
     #[test]
     fn the_first_task_goes_to_whoever_has_been_idle_longest_and_may_have_it() {
@@ -174,12 +170,5 @@ mod tests {
         assert_eq!(given(&[], 9), ["one early", "mine own", "two late"]);
         assert_eq!(given(&["one"], 9), ["mine own", "two early", "three late"]);
         assert_eq!((given(&[], 1), given(&[], 0).len()), (vec!["one early".to_owned()], 0));
-        // Commits from before its first task are no work that waits for a review before a task that is meant for it.
-        let mut begun = Worker::new("begun", "claude", "/w", "b", 0);
-        (begun.task, begun.adopted, begun.program.session) = (Task::NeedsReview, Some(Adopted::default()), Session::Up);
-        let may = |worker: &Worker, named| may_get(worker, &task("new", named, None, None));
-        assert!(may(&begun, Some("begun")) && !may(&begun, None));
-        begun.work.prompt = Some("p".into());
-        assert!(!may(&begun, Some("begun")));
     }
 }

@@ -21,9 +21,11 @@ pub fn start(
 ) -> Result<Input> {
     let worker = &standing.worker;
     let facts = &standing.worktree;
-    let stays = standing.stays();
+    // Neither a branch that others have too nor a person's changes are moved.
+    let stays = facts.is_shared || worker.adopted.is_some() && !facts.dirty.is_empty();
     let base = facts.head.clone().filter(|_| stays).unwrap_or_else(|| standing.base.clone());
-    let input = Input::Start { prompt: prompt.to_owned(), base, stays, force: is_forced, queued: queued.cloned() };
+    let input =
+        Input::Start { prompt: prompt.to_owned(), base, is_shared: stays, force: is_forced, queued: queued.cloned() };
     permit(worker, &input, now)?;
     // In a person's own worktree changes may be meant.
     if !(is_forced && worker.adopted.is_some()) {
@@ -39,7 +41,7 @@ pub fn start(
         require_finished(worker, facts.unfinished)?;
     }
     // The commits of a request stay where they are, and others have them.
-    let has_unmerged = facts.has_unmerged && !worker.has_request() && !standing.has_earlier();
+    let has_unmerged = facts.has_unmerged && !worker.has_request();
     if has_unmerged && !facts.is_rebasing && worker.adopted.is_some() {
         let name = &worker.name;
         return Err(failure::UNMERGED.failure(format!("{name} has commits that have not landed")).hint(format!(
@@ -102,7 +104,7 @@ pub mod tests {
 
     #[test]
     fn a_task_goes_only_to_an_idle_worker_with_nothing_to_lose() {
-        let Input::Start { prompt, base, force: false, stays: false, queued: None } =
+        let Input::Start { prompt, base, force: false, is_shared: false, queued: None } =
             start(&standing(Task::Idle), "do", None, (false, 0)).unwrap()
         else {
             panic!("another input");

@@ -291,38 +291,6 @@ fn the_first_agent_may_be_one_in_the_clone() {
 }
 
 #[test]
-fn the_first_task_goes_on_from_the_commits_that_a_branch_has() {
-    let w = World::new();
-    let floor = without_root(&w);
-    let app = &floor.app;
-    for branch in ["here", "far"] {
-        app.git(&["checkout", "-q", "-b", branch, "main"]);
-        app.commit(branch, "begun\n");
-    }
-    app.git(&["checkout", "-q", "main"]);
-    app.git(&["update-ref", "refs/remotes/origin/far", "far"]);
-    app.git(&["branch", "-q", "-D", "far"]);
-    for branch in ["here", "far"] {
-        let (name, task) = (format!("on-{branch}"), format!("COMMIT {branch} done Finish {branch}"));
-        let new = || app.shopfloor(&["new", &name, &task, "--branch", branch, "--agent", "mine"]);
-        let tree = w.at(new().exit(0).any_err().stdout.trim_end());
-        app.shopfloor(&["wait", &name]).exit(0).any_out().any_err();
-        assert_eq!((tree.read(branch), tree.git(&["rev-list", "--count", "main.."])), ("done\n".into(), "2\n".into()));
-        // Work on a task of ours waits for its review.
-        app.shopfloor(&["start", &name, "more"]).exit(1).any_out().err_has("is needs_review");
-        new().exit(1).any_out().err_has("already exists");
-    }
-    // A task that is taken away leaves the branch as it was before, and another one begins there.
-    app.shopfloor(&["reset", "on-here", "--yes", "--force"]).exit(0).any_out().any_err();
-    app.shopfloor(&["start", "on-here", "COMMIT more more Finish otherwise"]).exit(0).any_out().any_err();
-    app.shopfloor(&["wait", "on-here"]).exit(0).any_out().any_err();
-    assert_eq!(text(&floor.status("on-here"), "/task"), "needs_review");
-    app.shopfloor(&["review", "on-here", "--pin"]).exit(0).any_err().out_has("+begun").out_has("+more");
-    app.shopfloor(&["land", "on-here"]).exit(0).any_out().any_err();
-    assert_eq!((app.read("here"), app.read("more")), ("begun\n".into(), "more\n".into()));
-}
-
-#[test]
 fn without_a_command_the_help_is_shown_where_there_is_no_repository() {
     let w = World::new();
     let nowhere = w.at(w.home("nowhere"));

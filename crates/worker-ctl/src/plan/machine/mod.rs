@@ -30,8 +30,8 @@ use crate::worker_notes::{Fault, Note};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A person gives the worker a task, or the queue does. The work starts at the commit `base`, which is one of the branch
-    /// that it lands on or, where the worktree `stays`, the one that is checked out.
-    Start { prompt: String, base: String, stays: bool, force: bool, queued: Option<QueuedTask> },
+    /// that it lands on or, where `is_shared`, of a branch that others have too.
+    Start { prompt: String, base: String, is_shared: bool, force: bool, queued: Option<QueuedTask> },
     /// The tool begins to type the pending text, so the text may have arrived from now on.
     Typing { force: bool },
     /// The tool is about to start the program anew with the pending text. The program before it has ended, and if its
@@ -195,7 +195,9 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
     let mut step = MachineStep { before: worker, next, effects: Vec::new(), now };
     let s = &mut step;
     match input {
-        Input::Start { prompt, base, stays, queued, .. } => task::start(s, prompt, (base, *stays), queued.as_ref())?,
+        Input::Start { prompt, base, is_shared, queued, .. } => {
+            task::start(s, prompt, (base, *is_shared), queued.as_ref())?
+        }
         Input::Commit { sha, onto } => task::commit(s, sha, onto.as_ref(), Note::CommittedAgain),
         Input::WorkChanged { sha, onto } => task::commit(s, sha, onto.as_ref(), Note::WorkChanged),
         Input::Checked(check) => task::checked(s, check),

@@ -13,31 +13,28 @@ use crate::worker_notes::{Fault, Note};
 pub(super) fn start(
     step: &mut MachineStep<'_>,
     prompt: &str,
-    (base, stays): (&str, bool),
+    (base, is_shared): (&str, bool),
     queued: Option<&QueuedTask>,
 ) -> Result<()> {
     let Worker { task, program, work, .. } = step.before;
     match task {
+        Task::Idle if program.fault == Some(Fault::NotReady) => return Err(step.refuse_unready()),
+        Task::Idle if !step.is_alive() => return Err(step.refuse_down()),
         Task::Idle => {}
-        // The task goes on from what the branch has, which waits for a review with it.
-        Task::NeedsReview if step.before.is_before_first_task() => {
-            step.next.notes.retain(Note::is_of_branch);
-            step.effects.push(SideEffect::Unpin);
+        // The branch of a request, on which nobody works yet.
+        Task::NeedsReview if work.prompt.is_none() && step.before.has_request() => {
+            if !step.is_alive() {
+                return Err(step.refuse_down());
+            }
         }
         Task::Working | Task::NeedsReview | Task::Rejected | Task::Rebasing { .. } => {
             let hint = "choose an idle worker; `worker-ctl status` shows the state of each";
             return Err(wrong_state(step.before).hint(hint));
         }
     }
-    if program.fault == Some(Fault::NotReady) {
-        return Err(step.refuse_unready());
-    }
-    if !step.is_alive() {
-        return Err(step.refuse_down());
-    }
     let at = || Some(base.to_owned());
     step.next.task = Task::Working;
-    let onto_sha = if stays { work.onto_sha.clone() } else { at() };
+    let onto_sha = at().filter(|_| !is_shared);
     let queued = queued.map(|task| QueuedTask { tries: task.tries.saturating_add(1), ..task.clone() });
     step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha, queued, ..Work::default() };
     step.next.adopted.iter_mut().for_each(|adopted| base.clone_into(&mut adopted.began));

@@ -37,7 +37,7 @@ fn inputs() -> Vec<Input> {
     let back = Worker::new("adam", "claude", "/w", "worker/adam", 0);
     let text = |s: &str| s.to_owned();
     vec![
-        Input::Start { prompt: text("p"), base: text("base"), stays: false, force: false, queued: None },
+        Input::Start { prompt: text("p"), base: text("base"), is_shared: false, force: false, queued: None },
         Input::Sent,
         Input::Typing { force: false },
         Input::NotSent { back: Box::new(back) },
@@ -313,8 +313,10 @@ fn nothing_is_typed_to_a_limited_program_unless_a_person_says_so() {
 fn a_task_runs_from_start_to_acceptance() {
     let idle = worker(&Task::Idle, Session::Up, false, false);
     let step = |worker: &Worker, input: Input| apply(worker, &input, 9).unwrap();
-    let (working, actions) =
-        step(&idle, Input::Start { prompt: "p".into(), base: "b".into(), stays: false, force: false, queued: None });
+    let (working, actions) = step(
+        &idle,
+        Input::Start { prompt: "p".into(), base: "b".into(), is_shared: false, force: false, queued: None },
+    );
     assert_eq!((working.status(), actions), ("working", vec![SideEffect::Deliver]));
     let (working, _) = step(&working, Input::Sent);
     let (done, actions) = step(&working, Input::Commit { sha: "c1".into(), onto: None });
