@@ -36,9 +36,6 @@ pub struct Args {
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let repository = repository::find_main(env)?;
     let here = env.at(&repository.main)?;
-    // What a teardown leaves half way is not what has to be set up.
-    let is_dry = ui.is_dry() || !args.yes && !ui.can_ask();
-    let _lock = if is_dry { None } else { Some(Record::lock(&repository.repo.common_dir)?) };
     let found = setup_facts::read(env, &repository, args.private)?;
     tell(ui, &found);
     plan::notes(&found).iter().for_each(|note| ui.note(note));
@@ -70,7 +67,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         ui.note("nothing was set up");
         return Ok(Exit::Done);
     }
-    // A person may have taken a while to answer.
+    // Another set-up may have come first.
+    let _lock = Record::lock(&repository.repo.common_dir)?;
     let found = setup_facts::read(env, &repository, args.private)?;
     let mut steps = plan::steps(&found);
     steps.retain(|step| wanted.contains(&step.name));
@@ -93,8 +91,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let first = if args.private { "" } else { "commit what `git status` shows; then " };
     ui.note(format!("{first}`shopfloor new NAME` makes a worktree for an agent"));
     // What others would find is left out, so that nobody has to add or commit it.
+    let record = Record::load(&repository.repo.common_dir)?;
     if !args.private {
-        require_lines(&here, &Record::load(&repository.repo.common_dir)?)?;
+        require_lines(&here, &record)?;
     }
     Ok(Exit::Done)
 }
