@@ -7,7 +7,7 @@ use super::comments::Comments;
 use super::file_type::{FileType, is_binary};
 use super::old_view::{Arrival, Freshness, OldView, StalePlace};
 use super::tree::{Members, Tree, join};
-use super::{jsonl, lines, list, outdated_lines};
+use super::{lines, list, outdated_lines};
 
 /// Compares `here`, which was edited, with the base and with what has arrived in the workspace. `is_whole` says whether
 /// the two are whole texts, as those that arrived are.
@@ -31,9 +31,6 @@ fn compare(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Fr
     let texts = arrivals.iter().flat_map(|(before, after)| [before.as_slice(), after]);
     if texts.chain([base, here]).any(is_binary) {
         return Freshness::Fresh;
-    }
-    if kind == FileType::JsonLines {
-        return compare_records(base, here, arrivals);
     }
     if !kind.is_tree() {
         return outdated_lines::freshness(kind, base, here, arrivals);
@@ -69,24 +66,6 @@ fn compare(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Fr
         text = carried;
     }
     if places.is_empty() { Freshness::Fresh } else { Freshness::Stale(text, places) }
-}
-
-/// The same for lines of records, which are a list.
-fn compare_records(base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Freshness {
-    let [was, now] = [base, here].map(jsonl::tree);
-    let trees: Vec<[Tree; 2]> =
-        arrivals.iter().map(|(before, after)| [jsonl::tree(before), jsonl::tree(after)]).collect();
-    let changes = differing(trees.iter().map(|[before, after]| (Some(before), Some(after))));
-    let mut places = Vec::new();
-    let wanted = refresh("", Some(&was), Some(&now), &changes, &mut places);
-    if places.is_empty() {
-        return Freshness::Fresh;
-    }
-    let text = match &wanted {
-        Some(tree) if *tree == was => Some(base.to_vec()),
-        tree => tree.as_ref().and_then(Tree::items).and_then(|wanted| jsonl::rewrite(here, wanted, base)),
-    };
-    text.map_or(Freshness::Cannot, |text| Freshness::Stale(text, places))
 }
 
 /// What an arrival changed at one place: before and after. `None` is absent.

@@ -7,7 +7,7 @@ use crate::support::world::{World, text, write};
 
 /// A file in three workspaces' worth of history: its old text, what B made of it, what a program writes that knows the
 /// old text only, and what everybody has then.
-const CASES: [(&str, [&str; 4]); 10] = [
+const CASES: [(&str, [&str; 4]); 9] = [
     (
         ".data/x.json",
         [
@@ -59,15 +59,6 @@ const CASES: [(&str, [&str; 4]); 10] = [
             "[[t]]\nid = 1\ns = \"done\"\n",
             "[[t]]\nid = 1\ns = \"open\"\nown = 1\n",
             "[[t]]\nid = 1\ns = \"done\"\nown = 1\n",
-        ],
-    ),
-    (
-        "records.jsonl",
-        [
-            "{\"id\":\"b1\",\"s\":\"open\"}\n{\"n\":1}\n",
-            "{\"id\":\"b1\",\"s\":\"done\"}\n{\"n\":1}\n{\"n\":2}\n",
-            "{\"id\":\"b1\",\"s\":\"open\",\"own\":1}\n{\"n\":1}\n",
-            "{\"id\":\"b1\",\"s\":\"done\",\"own\":1}\n{\"n\":1}\n{\"n\":2}\n",
         ],
     ),
 ];
