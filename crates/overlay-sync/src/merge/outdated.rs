@@ -7,7 +7,7 @@ use super::comments::Comments;
 use super::file_type::{FileType, is_binary};
 use super::old_view::{Arrival, Freshness, OldView, StalePlace};
 use super::tree::{Members, Tree, join};
-use super::{lines, list, outdated_lines};
+use super::{lines, outdated_lines};
 
 /// Compares `here`, which was edited, with the base and with what has arrived in the workspace. `is_whole` says whether
 /// the two are whole texts, as those that arrived are.
@@ -99,11 +99,7 @@ fn refresh(
     if let (Some(was), Some(now)) = (items(base), items(here))
         && !(was.is_empty() && now.is_empty())
     {
-        let mut kept: Option<Vec<Tree>> = None;
-        for change in changes {
-            kept = refresh_items(path, &was, kept.as_deref().unwrap_or(&now), *change, places).or(kept);
-        }
-        return match kept {
+        return match refresh_items(path, &was, &now, changes, places) {
             None => here.cloned(),
             Some(kept) if kept.is_empty() && base.is_none() => None,
             Some(kept) => Some(Tree::Array(kept)),
@@ -138,46 +134,43 @@ fn refresh_members<'t>(
     refreshed.collect()
 }
 
-/// The elements of an array whose writer knew this change: those of the base that stay, in its order, then the writer's
-/// own. They are matched as in a merge, and a record that both have is compared by key. `None` if the writer knew it.
-fn refresh_items<'t>(
+/// The elements of an array whose writer knew all changes: those of the base that stay, in its order, then the writer's
+/// own. `None` if the writer knew everything.
+fn refresh_items(
     path: &str,
     was: &[Tree],
     now: &[Tree],
-    (before, after): TreeChange<'t>,
+    changes: &[TreeChange<'_>],
     places: &mut Vec<StalePlace>,
 ) -> Option<Vec<Tree>> {
     // A change from or to another type is none of elements.
-    let items = |tree: Option<&'t Tree>| tree.map_or(Some(&[][..]), |tree| tree.items().map(Vec::as_slice));
-    let lists = [was, now, items(before)?, items(after)?];
-    let keys = list::identities(lists).unwrap_or_else(|| list::single_identities(lists));
-    let [in_text, before, after] =
-        [1, 2, 3].map(|at| keys[at].iter().zip(lists[at]).collect::<HashMap<&String, &Tree>>());
+    let is_list = |tree: &Option<&Tree>| tree.is_none_or(|tree| tree.items().is_some());
+    let changes: Vec<_> = changes.iter().filter(|(before, after)| is_list(before) && is_list(after)).collect();
+    let has = |tree: &Option<&Tree>, item: &Tree| tree.and_then(Tree::items).is_some_and(|items| items.contains(item));
+    let came = |item: &Tree| changes.iter().any(|(before, after)| has(after, item) && !has(before, item));
+    let went = |item: &Tree| changes.iter().any(|(before, after)| has(before, item) && !has(after, item));
     let place = |view, at: usize, item: &Tree| {
         StalePlace::new(view, format!("{path}[{at}]"), format!("{path}\0{}", item.spelling()).as_bytes())
     };
     let (mut kept, mut found) = (Vec::new(), Vec::new());
     // An element may occur several times. Of those in the text, the first ones are the base's.
-    let counts = lines::counted(&keys[1]);
-    let mut matched: HashMap<&String, usize> = HashMap::new();
-    for (at, (key, item)) in keys[0].iter().zip(was).enumerate() {
-        let (old, new) = (before.get(key).copied(), after.get(key).copied());
-        let count = matched.entry(key).or_default();
-        if *count < counts.get(key).copied().unwrap_or(0) {
+    let in_text = lines::counted(now);
+    let mut matched: HashMap<&Tree, usize> = HashMap::new();
+    for (at, item) in was.iter().enumerate() {
+        let count = matched.entry(item).or_default();
+        if *count < in_text.get(item).copied().unwrap_or(0) {
             *count += 1;
-            let below = differing(std::iter::once((old, new)));
-            kept.extend(refresh(&join(path, key), Some(item), in_text.get(key).copied(), &below, &mut found));
-        } else if old != new && (old.is_none() || new == Some(item)) {
-            // A part of a record would be another one, so it comes back as a whole.
+        } else if came(item) {
             found.push(place(OldView::Lacks, at, item));
-            kept.push(item.clone());
+        } else {
+            continue;
         }
+        kept.push(item.clone());
     }
-    for (at, (key, item)) in keys[1].iter().zip(now).enumerate() {
-        let went = before.get(key) == Some(&item) && after.get(key) != Some(&item);
-        match matched.get_mut(key) {
+    for (at, item) in now.iter().enumerate() {
+        match matched.get_mut(item) {
             Some(count) if *count > 0 => *count -= 1,
-            None if went => found.push(place(OldView::BringsBack, at, item)),
+            None if went(item) => found.push(place(OldView::BringsBack, at, item)),
             _ => kept.push(item.clone()),
         }
     }

@@ -7,7 +7,7 @@ use crate::support::world::{World, text, write};
 
 /// A file in three workspaces' worth of history: its old text, what B made of it, what a program writes that knows the
 /// old text only, and what everybody has then.
-const CASES: [(&str, [&str; 4]); 9] = [
+const CASES: [(&str, [&str; 4]); 5] = [
     (
         ".data/x.json",
         [
@@ -24,43 +24,6 @@ const CASES: [(&str, [&str; 4]); 9] = [
     ),
     (".data/x.toml", ["a = 1\n", "a = 2\nb = 1\n", "a = 1\nown = 1\n", "a = 2\nb = 1\nown = 1\n"]),
     (".data/x.md", ["# One\n\n- a\n", "# One\n\n- a\n- b\n", "# One\n\n- a\n- own\n", "# One\n\n- a\n- b\n- own\n"]),
-    // A record of which both have changed something stays one.
-    (
-        ".data/records.json",
-        [
-            r#"{"t": [{"id": 1, "s": "open"}, {"id": 2, "s": "open"}]}"#,
-            r#"{"t": [{"id": 1, "s": "done"}, {"id": 2, "s": "open"}]}"#,
-            r#"{"t": [{"id": 1, "s": "open", "own": 1}, {"id": 2, "s": "open"}]}"#,
-            r#"{"t": [{"id": 1, "s": "done", "own": 1}, {"id": 2, "s": "open"}]}"#,
-        ],
-    ),
-    (
-        ".data/list.json",
-        [
-            r#"[{"label": "a", "s": "open"}, {"x": 1}]"#,
-            r#"[{"label": "a", "s": "done"}, {"x": 1}]"#,
-            r#"[{"label": "a", "s": "open", "own": 1}, {"x": 1}]"#,
-            r#"[{"label": "a", "s": "done", "own": 1}, {"x": 1}]"#,
-        ],
-    ),
-    (
-        ".data/records.yaml",
-        [
-            "t:\n  - id: 1\n    s: open\n",
-            "t:\n  - id: 1\n    s: done\n",
-            "t:\n  - id: 1\n    s: open\n    own: 1\n",
-            "t:\n  - id: 1\n    s: done\n    own: 1\n",
-        ],
-    ),
-    (
-        ".data/records.toml",
-        [
-            "[[t]]\nid = 1\ns = \"open\"\n",
-            "[[t]]\nid = 1\ns = \"done\"\n",
-            "[[t]]\nid = 1\ns = \"open\"\nown = 1\n",
-            "[[t]]\nid = 1\ns = \"done\"\nown = 1\n",
-        ],
-    ),
 ];
 
 /// Whether a text has this content; the layout of JSON and the order of TOML's keys may differ.
