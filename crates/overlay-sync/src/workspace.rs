@@ -295,7 +295,7 @@ impl Workspace {
     }
 
     /// Where its worktree is now, if git has moved it.
-    pub fn moved_to(&self) -> Option<PathBuf> {
+    fn moved_to(&self) -> Option<PathBuf> {
         let root = recorded_path(&self.git_dir).ok()??;
         let leads_back = private_dir(&root) == self.git_dir.canonicalize().ok();
         (leads_back && !self.is_at_root() && self.is_marked().unwrap_or(false)).then_some(root)

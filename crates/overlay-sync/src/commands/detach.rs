@@ -45,10 +45,10 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     let mut workspaces = Workspace::load_all(&overlay.store.workspaces())?;
     workspaces.retain(|workspace| named.iter().any(|named| named.id == workspace.id));
     disk.look_at(views, &workspaces);
-    // Nobody needs the advice to detach one that is not there.
+    // Nobody needs advice about one that is not there, and is not attached from now on.
     let mut synced = workspaces.clone();
     let is_absent = |workspace: &Workspace| matches!(workspace.is_present(), Ok(false));
-    synced.retain(|workspace| !is_absent(workspace) || workspace.has_other_id() || workspace.moved_to().is_some());
+    synced.retain(|workspace| !is_absent(workspace) || workspace.has_other_id());
     let outcome = disk.sync_workspaces(&mut synced)?;
     outcome.print(ui);
     if workspaces.is_empty() {

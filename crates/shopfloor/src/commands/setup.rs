@@ -106,7 +106,7 @@ fn incomplete(failed: &[&str], is_private: bool) -> Failure {
     // A setting in the person's own file would be that of all repositories.
     failure
         .hint("do what the hints say, then run `shopfloor setup --private` again")
-        .hint("`echo /.shopfloor/ >> .git/info/exclude` keeps a .shopfloor/config.toml of yours out of the repository")
+        .hint("a line /.shopfloor/ in the file of `git rev-parse --git-path info/exclude` keeps a config.toml there out of git")
 }
 
 /// Names the files that these steps wrote and that git ignores.

@@ -256,7 +256,10 @@ pub fn worker(ui: &Ui, env: &Env, row: &Row, adopts: bool) -> Result<String> {
             "no_worker",
             format!("{shown}, on {branch}, was not started here, so it cannot be asked"),
         )
-        .hint(format!("{}, and so does `--yes`", way_to_adopt(row))));
+        .hint(match row.branch {
+            Some(_) => format!("{}, and so does `--yes`", way_to_adopt(row)),
+            None => way_to_adopt(row),
+        }));
     }
     let program = program(env, Some(row))?;
     let add = [TOOL, "add", "--worktree", &row.worktree].into_iter().map(str::to_owned);

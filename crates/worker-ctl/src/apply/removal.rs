@@ -111,10 +111,9 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
         if ctx.repo.is_own {
             let (git, common) = (&ctx.repo.git, &ctx.repo.common);
             let record = recorded_dir(common, worker.tree())?;
-            let mut rest = record.map_or(Ok(Vec::new()), |record| git.only_logged(common, &record))?;
-            // In the person's own repository an agent can move the branch that has the work, if only for a moment.
-            rest.extend(losses.branch_tip.clone().filter(|_| kept.is_empty()));
-            trash::keep_tips(ctx, worker, &rest)?;
+            let logged = record.map_or(Vec::new(), |record| git.only_logged(common, &record));
+            // An agent can write the log: what of it cannot be kept is in nobody's way.
+            let _ = trash::keep_tips(ctx, worker, &logged);
         }
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
         if branch_stays(worker, &losses) {
@@ -127,6 +126,10 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
                 ctx.ui.warn(format!("{} stays: it is checked out in {}", worker.branch, other.path.display()));
                 remove_record(ctx, worker)?;
                 return Ok(aside);
+            }
+            // In the person's own repository an agent can move the branch that has the work, if only for a moment.
+            if ctx.repo.is_own && kept.is_empty() {
+                trash::keep_commit(ctx, &worker.name, tip)?;
             }
             ctx.repo.update_ref(&["-d", &branch, tip])?;
             // A worker's clone has no branches of a person's.

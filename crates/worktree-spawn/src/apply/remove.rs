@@ -107,16 +107,17 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
     } else if removal.keeps_trash {
         done.trash = Some(trash::keep(env, git, place, known)?);
     }
-    // The log of its HEAD goes, and what was amended or reset is in nothing else.
-    let mut rest = git.common(&place.common_dir)?.only_logged(&place.common_dir, &known.worktree.git_dir)?;
     if let (Branch::Contained { tip, .. }, true) = (&removal.condition.branch, removal.deletes.is_some())
         && known.agent.base_sha.as_ref() != Some(tip)
     {
         // The same change may stand elsewhere in a file, and `git cherry` calls it the same. An agent can move the branch
         // that has it for a moment.
-        rest.push(tip.clone());
+        trash::keep_commit(env, git, place, known, tip)?;
     }
-    trash::keep_commits(env, git, place, known, &rest)?;
+    // The log of its HEAD goes, and what was amended or reset is in nothing else. An agent can write it: what of it cannot be
+    // kept is in nobody's way.
+    let logged = git.common(&place.common_dir)?.only_logged(&place.common_dir, &known.worktree.git_dir);
+    let _ = trash::keep_commits(env, git, place, known, &logged);
     let open = journal::begin(&place.shared(), &known.agent.id, journal_entry(removal)?)?;
     let moves = Moves::of(place, &open, &known.worktree.path);
     // Only what the record leads to, and what leads back to it, is moved and removed, wherever its path leads by then.

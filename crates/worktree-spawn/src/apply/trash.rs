@@ -171,7 +171,7 @@ pub fn keep_commits(env: &Env, git: &Git, place: &Place, known: &KnownAgent, com
 }
 
 /// Puts a commit under a new ref.
-fn keep_commit(env: &Env, git: &Git, place: &Place, known: &KnownAgent, commit: &str) -> Result<String> {
+pub fn keep_commit(env: &Env, git: &Git, place: &Place, known: &KnownAgent, commit: &str) -> Result<String> {
     let time = env.later().now.strftime("%Y%m%dT%H%M%S.%3fZ").to_string();
     let name = format!("refs/shopfloor/trash/{}/{time}", known.agent.id);
     // The ref must be new, so that nothing kept earlier is replaced.

@@ -55,7 +55,9 @@ fn a_repository_that_is_called_like_another_one_is_taken_back_too() {
     let out = second.shopfloor(&["setup", "--yes"]).exit(1).any_out();
     out.err_has("not set up: overlay").err_has("`overlay-sync --overlay DIR`");
     let private = second.shopfloor(&["setup", "--yes", "--private"]).exit(1).any_out();
-    private.err_has("`shopfloor setup --private` again").err_has("`echo /.shopfloor/ >> .git/info/exclude` keeps");
+    private
+        .err_has("`shopfloor setup --private` again")
+        .err_has("a line /.shopfloor/ in the file of `git rev-parse --git-path info/exclude` keeps");
     second.shopfloor(&["teardown"]).exit(0).any_out().any_err();
     assert_eq!(told(&second), before);
 }
