@@ -24,9 +24,8 @@ pub fn parse(bytes: &[u8]) -> Option<Tree> {
     if bytes.len() > LIMIT {
         return None;
     }
-    // To the parser a byte order mark is a blank, which would indent the first key.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let documents = serde_yaml::Deserializer::from_slice(bytes).map(|one| tree(&Value::deserialize(one).ok()?));
+    let documents =
+        serde_yaml::Deserializer::from_slice(without_mark(bytes)).map(|one| tree(&Value::deserialize(one).ok()?));
     let mut documents = documents.collect::<Option<Vec<Tree>>>()?;
     if documents.len() < 2 {
         return documents.pop();
@@ -36,8 +35,13 @@ pub fn parse(bytes: &[u8]) -> Option<Tree> {
 
 /// Whether a reader of YAML takes it. That of a template does not.
 pub fn is_read(bytes: &[u8]) -> bool {
-    bytes.len() <= LIMIT
-        && serde_yaml::Deserializer::from_slice(bytes).all(|document| IgnoredAny::deserialize(document).is_ok())
+    let mut documents = serde_yaml::Deserializer::from_slice(without_mark(bytes));
+    bytes.len() <= LIMIT && documents.all(|document| IgnoredAny::deserialize(document).is_ok())
+}
+
+/// To the parser a byte order mark is a blank, which would indent the first key.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 /// The key of a document in a stream.
