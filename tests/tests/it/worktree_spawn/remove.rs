@@ -479,3 +479,18 @@ fn commits_that_only_the_log_of_a_worktree_names_are_kept() {
         }
     }
 }
+
+/// git does not read on at a commit without its parent.
+#[test]
+fn a_forged_log_of_a_worktree_stops_no_removal() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a"]);
+    let (tree, who) = (child.git(&["rev-parse", "HEAD^{tree}"]), "a <a> 1 +0000");
+    let commit = format!("tree {tree}parent {}\nauthor {who}\ncommitter {who}\n\nx\n", "1".repeat(40));
+    app.write("../commit", &commit);
+    let sha = app.git(&["hash-object", "-t", "commit", "-w", "../commit"]);
+    app.sh(&format!("echo '{0} {0} a <a> 1 +0000' >> .git/worktrees/a/logs/HEAD", sha.trim())).exit(0);
+    app.spawn(&["remove", "a"]).succeeds();
+    assert!(!child.path.exists());
+}
