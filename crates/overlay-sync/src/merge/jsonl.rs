@@ -13,7 +13,7 @@ use super::{json, lines, list, three_way};
 pub fn merge(input: &MergeInput<'_>) -> MergedText {
     let texts = [input.base.unwrap_or_default(), input.overlay, input.workspace];
     let records = texts.map(records);
-    let trees = records.each_ref().map(|lines| lines.iter().map(|line| tree(line)).collect::<Vec<Tree>>());
+    let trees = records.each_ref().map(|records| trees(records));
     let lists = trees.each_ref().map(Vec::as_slice);
     let keys = list::identities(lists).unwrap_or_else(|| list::single_identities(lists));
     let [base, overlay, workspace] = [0, 1, 2].map(|at| {
@@ -45,6 +45,26 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
     MergedText { bytes: lines::joined(merged.iter().map(Vec::as_slice), [input.overlay, input.workspace]), conflicts }
 }
 
+/// The list of a text's records.
+pub fn tree(bytes: &[u8]) -> Tree {
+    Tree::Array(trees(&records(bytes)))
+}
+
+/// Edits a text until its records are `to`. Those that it lacks come from `donor`.
+pub fn rewrite(text: &[u8], to: &[Tree], donor: &[u8]) -> Option<Vec<u8>> {
+    let (ours, theirs) = (records(text), records(donor));
+    let (from, given) = (trees(&ours), trees(&theirs));
+    let found = list::same(&from, to).into_iter().zip(list::same(&given, to));
+    let written = to.iter().zip(found).map(|(tree, found)| match found {
+        (Some(at), _) if from[at] == *tree => Some(ours[at].to_vec()),
+        (_, Some(at)) if given[at] == *tree => Some(theirs[at].to_vec()),
+        (Some(at), _) => FileType::Json.rewrite(ours[at], &from[at], tree, donor),
+        (None, _) => None,
+    });
+    let written = written.collect::<Option<Vec<_>>>()?;
+    Some(lines::joined(written.iter().map(Vec::as_slice), [text, donor]))
+}
+
 /// The records of a text, each with the empty lines before it.
 fn records(bytes: &[u8]) -> Vec<&[u8]> {
     let (mut all, mut begin, mut end) = (Vec::new(), 0, 0);
@@ -58,10 +78,11 @@ fn records(bytes: &[u8]) -> Vec<&[u8]> {
     all
 }
 
-/// The tree of a record; of one that a merge could not write again, its text.
-fn tree(record: &[u8]) -> Tree {
-    let line = record.trim_ascii();
-    json::parse(line).unwrap_or_else(|| Tree::Leaf(String::from_utf8_lossy(line).into_owned()))
+/// The trees of records; of one that a merge could not write again, its text.
+fn trees(records: &[&[u8]]) -> Vec<Tree> {
+    let lines = records.iter().map(|record| record.trim_ascii());
+    let text = |line: &[u8]| Tree::Leaf(String::from_utf8_lossy(line).into_owned());
+    lines.map(|line| json::parse(line).unwrap_or_else(|| text(line))).collect()
 }
 
 /// Whether every line is a JSON value.

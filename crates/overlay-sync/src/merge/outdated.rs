@@ -7,7 +7,7 @@ use super::comments::Comments;
 use super::file_type::{FileType, is_binary};
 use super::old_view::{Arrival, Freshness, OldView, StalePlace};
 use super::tree::{Members, Tree, join};
-use super::{lines, outdated_lines};
+use super::{jsonl, lines, list, outdated_lines};
 
 /// Compares `here`, which was edited, with the base and with what has arrived in the workspace. `is_whole` says whether
 /// the two are whole texts, as those that arrived are.
@@ -31,6 +31,9 @@ fn compare(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Fr
     let texts = arrivals.iter().flat_map(|(before, after)| [before.as_slice(), after]);
     if texts.chain([base, here]).any(is_binary) {
         return Freshness::Fresh;
+    }
+    if kind == FileType::JsonLines {
+        return compare_records(base, here, arrivals);
     }
     if !kind.is_tree() {
         return outdated_lines::freshness(kind, base, here, arrivals);
@@ -68,6 +71,25 @@ fn compare(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Fr
     if places.is_empty() { Freshness::Fresh } else { Freshness::Stale(text, places) }
 }
 
+/// The same for lines of records, which are a list.
+fn compare_records(base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Freshness {
+    let [was, mut now] = [base, here].map(jsonl::tree);
+    let mut places = Vec::new();
+    // One at a time: a log may be long, and have arrived in many parts.
+    for (before, after) in arrivals {
+        let [before, after] = [before, after].map(|text| jsonl::tree(text));
+        let changes = differing(std::iter::once((Some(&before), Some(&after))));
+        now = refresh("", Some(&was), Some(&now), &changes, &mut places).unwrap_or(now);
+    }
+    if places.is_empty() {
+        return Freshness::Fresh;
+    }
+    let is_base = now == was;
+    let rewritten = || now.items().and_then(|wanted| jsonl::rewrite(here, wanted, base));
+    let text = if is_base { Some(base.to_vec()) } else { rewritten() };
+    text.map_or(Freshness::Cannot, |text| Freshness::Stale(text, places))
+}
+
 /// What an arrival changed at one place: before and after. `None` is absent.
 type TreeChange<'t> = (Option<&'t Tree>, Option<&'t Tree>);
 
@@ -99,7 +121,11 @@ fn refresh(
     if let (Some(was), Some(now)) = (items(base), items(here))
         && !(was.is_empty() && now.is_empty())
     {
-        return match refresh_items(path, &was, &now, changes, places) {
+        let mut kept: Option<Vec<Tree>> = None;
+        for change in changes {
+            kept = refresh_items(path, &was, kept.as_deref().unwrap_or(&now), *change, places).or(kept);
+        }
+        return match kept {
             None => here.cloned(),
             Some(kept) if kept.is_empty() && base.is_none() => None,
             Some(kept) => Some(Tree::Array(kept)),
@@ -134,43 +160,46 @@ fn refresh_members<'t>(
     refreshed.collect()
 }
 
-/// The elements of an array whose writer knew all changes: those of the base that stay, in its order, then the writer's
-/// own. `None` if the writer knew everything.
-fn refresh_items(
+/// The elements of an array whose writer knew this change: those of the base that stay, in its order, then the writer's
+/// own. They are matched as in a merge, and a record that both have is compared by key. `None` if the writer knew it.
+fn refresh_items<'t>(
     path: &str,
     was: &[Tree],
     now: &[Tree],
-    changes: &[TreeChange<'_>],
+    (before, after): TreeChange<'t>,
     places: &mut Vec<StalePlace>,
 ) -> Option<Vec<Tree>> {
     // A change from or to another type is none of elements.
-    let is_list = |tree: &Option<&Tree>| tree.is_none_or(|tree| tree.items().is_some());
-    let changes: Vec<_> = changes.iter().filter(|(before, after)| is_list(before) && is_list(after)).collect();
-    let has = |tree: &Option<&Tree>, item: &Tree| tree.and_then(Tree::items).is_some_and(|items| items.contains(item));
-    let came = |item: &Tree| changes.iter().any(|(before, after)| has(after, item) && !has(before, item));
-    let went = |item: &Tree| changes.iter().any(|(before, after)| has(before, item) && !has(after, item));
+    let items = |tree: Option<&'t Tree>| tree.map_or(Some(&[][..]), |tree| tree.items().map(Vec::as_slice));
+    let lists = [was, now, items(before)?, items(after)?];
+    let keys = list::identities(lists).unwrap_or_else(|| list::single_identities(lists));
+    let [in_text, before, after] =
+        [1, 2, 3].map(|at| keys[at].iter().zip(lists[at]).collect::<HashMap<&String, &Tree>>());
     let place = |view, at: usize, item: &Tree| {
         StalePlace::new(view, format!("{path}[{at}]"), format!("{path}\0{}", item.spelling()).as_bytes())
     };
     let (mut kept, mut found) = (Vec::new(), Vec::new());
     // An element may occur several times. Of those in the text, the first ones are the base's.
-    let in_text = lines::counted(now);
-    let mut matched: HashMap<&Tree, usize> = HashMap::new();
-    for (at, item) in was.iter().enumerate() {
-        let count = matched.entry(item).or_default();
-        if *count < in_text.get(item).copied().unwrap_or(0) {
+    let counts = lines::counted(&keys[1]);
+    let mut matched: HashMap<&String, usize> = HashMap::new();
+    for (at, (key, item)) in keys[0].iter().zip(was).enumerate() {
+        let (old, new) = (before.get(key).copied(), after.get(key).copied());
+        let count = matched.entry(key).or_default();
+        if *count < counts.get(key).copied().unwrap_or(0) {
             *count += 1;
-        } else if came(item) {
+            let below = differing(std::iter::once((old, new)));
+            kept.extend(refresh(&join(path, key), Some(item), in_text.get(key).copied(), &below, &mut found));
+        } else if old != new && (old.is_none() || new == Some(item)) {
+            // A part of a record would be another one, so it comes back as a whole.
             found.push(place(OldView::Lacks, at, item));
-        } else {
-            continue;
+            kept.push(item.clone());
         }
-        kept.push(item.clone());
     }
-    for (at, item) in now.iter().enumerate() {
-        match matched.get_mut(item) {
+    for (at, (key, item)) in keys[1].iter().zip(now).enumerate() {
+        let went = before.get(key) == Some(&item) && after.get(key) != Some(&item);
+        match matched.get_mut(key) {
             Some(count) if *count > 0 => *count -= 1,
-            None if went(item) => found.push(place(OldView::BringsBack, at, item)),
+            None if went => found.push(place(OldView::BringsBack, at, item)),
             _ => kept.push(item.clone()),
         }
     }

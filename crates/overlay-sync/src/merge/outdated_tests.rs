@@ -1,5 +1,7 @@
 //! Old views, in all types of files.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -57,9 +59,23 @@ fn arrays_of_all_kinds_keep_what_arrived() {
         (r#"{"l":["a"],"z":1}"#, r#"{"z":1}"#, r#"{"l":["a","own"],"z":1}"#, r#"{"l":["own"],"z":1}"#),
         ("", r#"{"b":1}"#, r#"{"own":1}"#, r#"{"own":1,"b":1}"#),
         ("[1,2,3]", "[3,1,2]", "[1,2,3]", "[3,1,2]"),
+        (r#"["A=1"]"#, r#"["A=2"]"#, r#"["A=1","OWN=1"]"#, r#"["A=2","OWN=1"]"#),
+        // A record that is lacking comes back as a whole.
+        (
+            r#"[{"id":1,"s":1},{"id":2}]"#,
+            r#"[{"id":1,"s":2},{"id":2}]"#,
+            r#"[{"id":2}]"#,
+            r#"[{"id":1,"s":2},{"id":2}]"#,
+        ),
     ] {
         let (text, places) = stale(FileType::Json, after, here, &[(before, after)]);
         assert!(is_same(&text, wanted) && !places.is_empty(), "{text}, not {wanted}");
+    }
+    // One that was taken away stays with an edit, and one that arrived can be edited.
+    let (one, two) = (r#"[{"id":1,"s":1},{"id":2}]"#, r#"[{"id":2}]"#);
+    let edited = r#"[{"id":1,"s":1,"n":3},{"id":2}]"#;
+    for (before, after) in [(one, two), (two, one)] {
+        assert_eq!(stale(FileType::Json, after, edited, &[(before, after)]), (edited.to_owned(), Vec::new()));
     }
     // Without anything to put back, nothing is put in order.
     assert_eq!(stale(FileType::Json, "[1,2]", "[2,1,3]", &[("[1]", "[1,2]")]).1, Vec::<String>::new());
@@ -166,6 +182,53 @@ proptest! {
         let (fresh, _) = stale(FileType::Text, &spelled(&lines), &spelled(&here), &pairs);
         for line in lines.iter().filter(|line| !known.contains(line)) {
             prop_assert!(fresh.lines().any(|other| other == line), "{line} is lost: {pairs:?}, {here:?}: {fresh:?}");
+        }
+    }
+}
+
+proptest! {
+    /// A list of records with three fields each: an arrival sets fields and adds records, and so does an old view.
+    #[test]
+    fn no_field_of_a_record_that_arrived_is_lost_to_an_old_view(
+        arrivals in prop::collection::vec(prop::collection::vec((0..5u8, 0..3usize), 1..4), 1..4),
+        view in any::<prop::sample::Index>(),
+        edits in prop::collection::vec((0..5u8, 0..3usize), 1..4),
+    ) {
+        type Records = BTreeMap<u8, [usize; 3]>;
+        let mut value = 0;
+        let mut set = |records: &mut Records, (id, field): (u8, usize)| {
+            value += 1;
+            records.entry(id).or_default()[field] = value;
+        };
+        let mut texts = vec![Records::from([(0, [0; 3]), (1, [0; 3])])];
+        for changes in arrivals {
+            let mut next = texts.last().unwrap().clone();
+            changes.into_iter().for_each(|change| set(&mut next, change));
+            texts.push(next);
+        }
+        let known = &texts[view.index(texts.len())];
+        let (mut here, mut all) = (known.clone(), texts.last().unwrap().clone());
+        // One that it adds under a name that has arrived is an edit of that.
+        for edit in edits.into_iter().filter(|(id, _)| known.contains_key(id) || !texts.last().unwrap().contains_key(id)) {
+            set(&mut here, edit);
+            all.entry(edit.0).or_default()[edit.1] = here[&edit.0][edit.1];
+        }
+        let record = |(id, f): (&u8, &[usize; 3])| format!(r#"{{"id":{id},"a":{},"b":{},"c":{}}}"#, f[0], f[1], f[2]);
+        let spelled = |records: &Records| records.iter().map(record).collect::<Vec<_>>();
+        for (kind, line) in [(FileType::Json, ","), (FileType::JsonLines, "\n")] {
+            let text = |records: &Records| match kind {
+                FileType::Json => format!("[{}]", spelled(records).join(line)),
+                _ => spelled(records).join(line) + line,
+            };
+            let all_texts: Vec<String> = texts.iter().map(&text).collect();
+            let pairs: Vec<_> = all_texts.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
+            let (fresh, _) = stale(kind, &text(texts.last().unwrap()), &text(&here), &pairs);
+            let records = fresh.trim_matches(['[', ']', '\n']).replace("},{", "}\n{");
+            let mut found: Vec<&str> = records.lines().collect();
+            let mut wanted = spelled(&all);
+            found.sort_unstable();
+            wanted.sort_unstable();
+            prop_assert_eq!(found, wanted, "{:?} {}", texts, fresh);
         }
     }
 }

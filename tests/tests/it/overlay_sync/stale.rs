@@ -7,7 +7,7 @@ use crate::support::world::{World, text, write};
 
 /// A file in three workspaces' worth of history: its old text, what B made of it, what a program writes that knows the
 /// old text only, and what everybody has then.
-const CASES: [(&str, [&str; 4]); 5] = [
+const CASES: [(&str, [&str; 4]); 10] = [
     (
         ".data/x.json",
         [
@@ -24,6 +24,52 @@ const CASES: [(&str, [&str; 4]); 5] = [
     ),
     (".data/x.toml", ["a = 1\n", "a = 2\nb = 1\n", "a = 1\nown = 1\n", "a = 2\nb = 1\nown = 1\n"]),
     (".data/x.md", ["# One\n\n- a\n", "# One\n\n- a\n- b\n", "# One\n\n- a\n- own\n", "# One\n\n- a\n- b\n- own\n"]),
+    // A record of which both have changed something stays one.
+    (
+        ".data/records.json",
+        [
+            r#"{"t": [{"id": 1, "s": "open"}, {"id": 2, "s": "open"}]}"#,
+            r#"{"t": [{"id": 1, "s": "done"}, {"id": 2, "s": "open"}]}"#,
+            r#"{"t": [{"id": 1, "s": "open", "own": 1}, {"id": 2, "s": "open"}]}"#,
+            r#"{"t": [{"id": 1, "s": "done", "own": 1}, {"id": 2, "s": "open"}]}"#,
+        ],
+    ),
+    (
+        ".data/list.json",
+        [
+            r#"[{"label": "a", "s": "open"}, {"x": 1}]"#,
+            r#"[{"label": "a", "s": "done"}, {"x": 1}]"#,
+            r#"[{"label": "a", "s": "open", "own": 1}, {"x": 1}]"#,
+            r#"[{"label": "a", "s": "done", "own": 1}, {"x": 1}]"#,
+        ],
+    ),
+    (
+        ".data/records.yaml",
+        [
+            "t:\n  - id: 1\n    s: open\n",
+            "t:\n  - id: 1\n    s: done\n",
+            "t:\n  - id: 1\n    s: open\n    own: 1\n",
+            "t:\n  - id: 1\n    s: done\n    own: 1\n",
+        ],
+    ),
+    (
+        ".data/records.toml",
+        [
+            "[[t]]\nid = 1\ns = \"open\"\n",
+            "[[t]]\nid = 1\ns = \"done\"\n",
+            "[[t]]\nid = 1\ns = \"open\"\nown = 1\n",
+            "[[t]]\nid = 1\ns = \"done\"\nown = 1\n",
+        ],
+    ),
+    (
+        "records.jsonl",
+        [
+            "{\"id\":\"b1\",\"s\":\"open\"}\n{\"n\":1}\n",
+            "{\"id\":\"b1\",\"s\":\"done\"}\n{\"n\":1}\n{\"n\":2}\n",
+            "{\"id\":\"b1\",\"s\":\"open\",\"own\":1}\n{\"n\":1}\n",
+            "{\"id\":\"b1\",\"s\":\"done\",\"own\":1}\n{\"n\":1}\n{\"n\":2}\n",
+        ],
+    ),
 ];
 
 /// Whether a text has this content; the layout of JSON and the order of TOML's keys may differ.
@@ -102,6 +148,39 @@ fn accept_lets_the_difference_through_and_reject_drops_it() {
         all_are_like(&s, path, stale);
         assert_eq!(s.held(), Vec::<Value>::new());
         s.app.overlay(&["accept", &part]).exit(1).err_has("nothing is held");
+    }
+}
+
+/// Who has seen what arrived edits it like anything else.
+#[test]
+fn an_edit_of_a_record_that_arrived_leaves_one_record() {
+    for (path, [old, others, edited]) in [
+        (
+            ".data/x.json",
+            [
+                r#"[{"id": 1, "s": "open"}]"#,
+                r#"[{"id": 1, "s": "done"}, {"id": 2, "s": "open"}]"#,
+                r#"[{"id": 1, "s": "done", "by": "a"}, {"id": 2, "s": "closed"}]"#,
+            ],
+        ),
+        (
+            ".data/x.yaml",
+            ["- id: 1\n  s: open\n", "- id: 1\n  s: done\n- id: 2\n", "- id: 1\n  s: late\n- id: 2\n  s: new\n"],
+        ),
+        (
+            "x.jsonl",
+            [
+                "{\"id\":1,\"s\":\"open\"}\n",
+                "{\"id\":1,\"s\":\"done\"}\n{\"id\":2,\"s\":\"open\"}\n",
+                "{\"id\":1,\"s\":\"done\",\"by\":\"a\"}\n{\"id\":2,\"s\":\"closed\"}\n",
+            ],
+        ),
+    ] {
+        let w = World::new();
+        let s = arrived(&w, path, old, others);
+        s.a.write(path, edited);
+        assert_eq!(s.sync(0).stderr, "", "{path}");
+        s.all_are(path, edited);
     }
 }
 
