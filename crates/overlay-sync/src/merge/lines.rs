@@ -76,28 +76,38 @@ pub fn merge_text(input: &MergeInput<'_>) -> MergedText {
         let dos = || merged.bytes.split(|b| *b == b'\n').collect::<Vec<_>>().join(b"\r\n".as_slice());
         return if becomes_dos { MergedText { bytes: dos(), ..merged } } else { merged };
     }
-    if let Some(base) = input.base {
+    if input.base.is_some() {
         // Lines that both sides added are kept whichever side wrote last, because neither removed the other's. Without
         // a base lines do not count as added.
-        let is_added = input.rule == Rule::Workspace && !base.is_empty();
-        return merge_with(input, if is_added { Disputed::BothAddedTold } else { Disputed::Decided });
+        let is_kept = input.rule == Rule::Workspace;
+        return merge_with(input, if is_kept { Disputed::BothAddedTold } else { Disputed::Decided });
     }
     let split = |bytes: &'_ [u8]| bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
     let (overlay, workspace) = (split(input.overlay), split(input.workspace));
     let common = capture_diff_slices(Algorithm::Myers, &overlay, &workspace).into_iter();
     let common = common.filter(|op| matches!(op, DiffOp::Equal { .. })).flat_map(|op| overlay[op.old_range()].concat());
-    let base: Vec<u8> = common.collect();
+    let mut base: Vec<u8> = common.collect();
+    // Whether the last line has an ending is decided by the overlay, too. An empty line has nothing but its ending.
+    let unended = without_ending(&base).len();
+    if !input.workspace.ends_with(b"\n") && unended > 0 && !base[..unended].ends_with(b"\n") {
+        base.truncate(unended);
+    }
     merge(&MergeInput { base: Some(&base), ..*input })
 }
 
+/// Merges by lines. Whether the last line has an ending is no part of that line, and is merged separately.
 pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
-    let merge = TextMerge::from_lines(input.base.unwrap_or_default(), input.overlay, input.workspace);
-    let sides = [input.overlay, input.workspace];
-    let end = sides.into_iter().find_map(ending);
+    let texts = [input.overlay, input.workspace, input.base.unwrap_or_default()];
+    let end = texts.into_iter().find_map(ending);
     // The library ends lines with a lone `\r`, too. That stays as it is within a text, and where all do so.
-    let is_last = |line: &[u8]| sides.iter().any(|text| text.as_ptr_range().end == line.as_ptr_range().end);
-    let is_whole = |line: &[u8]| line.ends_with(b"\n") || end.is_none() && line.ends_with(b"\r");
-    let (mut bytes, mut conflicts, mut is_open) = (Vec::new(), Vec::new(), false);
+    let is_whole = |text: &[u8]| text.is_empty() || text.ends_with(b"\n") || end.is_none() && text.ends_with(b"\r");
+    let end = end.unwrap_or(b"\n");
+    let ended = texts.map(|text| if is_whole(text) { text.to_vec() } else { [text, end].concat() });
+    let [overlay_whole, workspace_whole, base_whole] = texts.map(is_whole);
+    let is_workspaces = input.base.is_some() && overlay_whole == base_whole;
+    let mut ends_whole = if is_workspaces { workspace_whole } else { overlay_whole };
+    let merge = TextMerge::from_lines(ended[2].as_slice(), ended[0].as_slice(), ended[1].as_slice());
+    let (mut bytes, mut conflicts) = (Vec::new(), Vec::new());
     for region in merge.regions() {
         let overlay: Vec<&[u8]> = region.ours_range().filter_map(|i| merge.ours_line(i)).collect();
         let workspace: Vec<&[u8]> = region.theirs_range().filter_map(|i| merge.theirs_line(i)).collect();
@@ -112,19 +122,20 @@ pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
                 conflicts.push(MergeConflict { place, kept: input.rule });
                 match disputed {
                     Disputed::BothAddedTold if is_added => both(&overlay, &workspace),
-                    _ => input.rule.pick(overlay, workspace),
+                    _ => {
+                        if region.base_range().end == merge.base_len() {
+                            ends_whole = input.rule.pick(overlay_whole, workspace_whole);
+                        }
+                        input.rule.pick(overlay, workspace)
+                    }
                 }
             }
             _ => overlay,
         };
-        for line in lines {
-            // A last line without its ending must not be joined to the next one.
-            if is_open {
-                bytes.extend_from_slice(end.unwrap_or(b"\n"));
-            }
-            bytes.extend_from_slice(line);
-            is_open = is_last(line) && !is_whole(line);
-        }
+        bytes.extend(lines.concat());
+    }
+    if !ends_whole && bytes.ends_with(end) {
+        bytes.truncate(bytes.len() - end.len());
     }
     MergedText { bytes, conflicts }
 }

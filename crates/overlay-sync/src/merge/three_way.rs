@@ -14,7 +14,7 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
 pub fn merge_growing(input: &MergeInput<'_>) -> MergedText {
     let base = input.base.unwrap_or_default();
     let is_text = input.kind == FileType::Text && ![base, input.overlay, input.workspace].into_iter().any(is_binary);
-    if base.is_empty() || !is_text || input.rule == Rule::Person {
+    if input.base.is_none() || !is_text || input.rule == Rule::Person {
         return merge(input);
     }
     lines::merge_with(input, lines::Disputed::BothAdded)

@@ -130,6 +130,34 @@ fn lines_that_two_writers_append_are_both_kept() {
     assert_eq!(fresh.read(notes), s.text(notes));
 }
 
+/// The last line has no ending at first, or there is no line at all.
+#[test]
+fn lines_appended_where_no_newline_was_are_both_kept() {
+    let w = World::new();
+    let s = scene(&w);
+    let cases = [
+        (".data/n.txt", "1\n2", "1\n2\na", "1\n2\nb", "1\n2\na\nb"),
+        (".data/crlf.txt", "1\r\n2", "1\r\n2\r\na\r\n", "1\r\n2\r\nb\r\n", "1\r\n2\r\na\r\nb\r\n"),
+        (".data/e.md", "", "a\n", "b\n", "a\nb\n"),
+    ];
+    cases.iter().for_each(|(path, start, ..)| s.put(path, start));
+    s.attach();
+    for (path, _, a, b, _) in cases {
+        s.a.write(path, a);
+        s.b.write(path, b);
+    }
+    s.sync(1).err_has("conflict");
+    cases.iter().for_each(|(path, .., all)| s.all_are(path, all));
+    s.sync(0).any_err();
+    cases.iter().for_each(|(path, .., all)| s.all_are(path, all));
+    // What a workspace has beyond the overlay's text comes with it, after empty lines too.
+    s.put(".data/e.md", "a\n\n");
+    let fresh = s.app.worktree("fresh");
+    fresh.write(".data/e.md", "a\n\nb");
+    w.at(&fresh.path).overlay(&["attach"]).any_status().any_out().any_err();
+    assert_eq!((fresh.read(".data/e.md"), s.text(".data/e.md")), ("a\n\nb".to_owned(), "a\n\nb".to_owned()));
+}
+
 #[test]
 fn the_last_edit_wins_a_line_that_both_changed() {
     let w = World::new();
