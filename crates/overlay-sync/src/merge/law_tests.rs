@@ -48,6 +48,10 @@ fn lines_of() -> impl Strategy<Value = String> {
         .prop_map(|lines| lines.iter().map(|l| format!("{l}\n")).collect())
 }
 
+fn endings() -> impl Strategy<Value = String> {
+    ("(\\PC?(\n|\r\n)|[AB]?\n|[AB]\r){0,5}", "[AB]?").prop_map(|(lines, last)| lines + &last)
+}
+
 /// A value and perhaps a comment above it.
 type NotedValue = (u8, Option<u8>);
 
@@ -159,6 +163,13 @@ proptest! {
         let m = merge(&input(FileType::Text, &base, &o, &x));
         let known: Vec<&str> = [&base, &o, &x].iter().flat_map(|t| t.lines()).collect();
         prop_assert!(String::from_utf8(m.bytes).unwrap().lines().all(|l| known.contains(&l)));
+    }
+
+    /// With line endings of each kind, empty lines, and a last line that may have no ending.
+    #[test]
+    fn text_that_one_side_changed_is_that_side_byte_for_byte(base in endings(), o in endings(), x in endings()) {
+        let m = |b: &str, o: &str, x: &str| String::from_utf8(merge_growing(&input(FileType::Text, b, o, x)).bytes).unwrap();
+        prop_assert_eq!([m(&base, &o, &base), m(&base, &base, &x), m(&base, &x, &x)], [o, x.clone(), x]);
     }
 
     #[test]
