@@ -12,7 +12,7 @@ use crate::execution_risk::{self, Starting};
 use crate::facts::overlay::Overlay;
 use crate::facts::versions::find_change;
 use crate::failure;
-use crate::merge::{FileType, MergeInput, Rule, by_rule, changes};
+use crate::merge::{FileType, changes, without_change};
 use crate::storage::Ground;
 use crate::store::LogRecord;
 
@@ -59,15 +59,13 @@ fn without(ground: &dyn Ground, record: &LogRecord, now: &[u8]) -> Result<Vec<u8
         return Err(nothing("its texts are no longer in the store"));
     };
     let kind = FileType::from_path(path.as_path());
-    // What was changed since at the same place stays.
-    let input = MergeInput { base: Some(&after), overlay: now, workspace: &before, kind, rule: Rule::Overlay };
-    let merged = by_rule(&input);
-    if kind == FileType::Env && execution_risk::starting(&merged.bytes, &[now, &before]) != Starting::default() {
+    let text = without_change(kind, &before, &after, now);
+    if kind == FileType::Env && execution_risk::starting(&text, &[now, &before]) != Starting::default() {
         return Err(nothing("lines that came since would be outside of their quotes, and a shell would run them")
             .hint(format!("edit {path} yourself: `overlay-sync show {from}` prints the text from before")));
     }
-    match merged.bytes == now {
-        false => Ok(merged.bytes),
+    match text == now {
+        false => Ok(text),
         true => Err(nothing("what it did was changed since, or is undone already")
             .hint(format!("`overlay-sync show {from}` prints the text from before"))),
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, MergeResolution, TextMerge, capture_diff_slices};
 
@@ -138,6 +139,33 @@ pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
         bytes.truncate(bytes.len() - end.len());
     }
     MergedText { bytes, conflicts }
+}
+
+/// `now` with each group of lines that a change made as it was before the change. A group that does not stand there as
+/// one, or stands there twice, stays as it is.
+pub fn without_change(before: &[u8], after: &[u8], now: &[u8]) -> Vec<u8> {
+    let [was, made, lines] = [before, after, now].map(|text| split(text).collect::<Vec<_>>());
+    // Lines that end in different ways cannot be joined again.
+    if joined(lines.iter().copied(), [now; 2]) != now {
+        return now.to_vec();
+    }
+    let stays = capture_diff_slices(Algorithm::Myers, &made, &lines);
+    let place = |new: &Range<usize>| {
+        let of_one = |op: &&DiffOp| matches!(op, DiffOp::Equal { .. }) && op.old_range().start <= new.start;
+        let op = stays.iter().filter(of_one).find(|op| new.end <= op.old_range().end)?;
+        let is_once = lines.windows(new.len()).filter(|part| *part == &made[new.clone()]).count() == 1;
+        is_once.then(|| op.new_range().start + new.start - op.old_range().start)
+    };
+    let mut kept = lines.clone();
+    let ops = capture_diff_slices(Algorithm::Myers, &was, &made);
+    let groups = ops.iter().rev().filter(|op| !matches!(op, DiffOp::Equal { .. }) && !op.new_range().is_empty());
+    // From the last one on, so that the places before it stay.
+    for op in groups {
+        if let Some(at) = place(&op.new_range()) {
+            kept.splice(at..at + op.new_range().len(), was[op.old_range()].iter().copied());
+        }
+    }
+    joined(kept, [now; 2])
 }
 
 /// The lines of both sides; what they begin and end with in common occurs once.

@@ -33,7 +33,7 @@ pub use self::old_view::{Arrival, Freshness, StalePlace};
 pub use self::outdated::freshness;
 pub use self::protected_entries::{Grow, Grown, entries, grown};
 pub use self::texts::{MergeConflict, MergeInput, MergedText, Rule, WHOLE};
-pub use self::three_way::{by_rule, merge, merge_growing};
+pub use self::three_way::{by_rule, merge, merge_growing, without_change};
 
 #[cfg(test)]
 mod law_tests;

@@ -20,6 +20,18 @@ pub fn merge_growing(input: &MergeInput<'_>) -> MergedText {
     lines::merge_with(input, lines::Disputed::BothAdded)
 }
 
+/// `now` without what a change made. What was changed since at the same place stays.
+pub fn without_change(kind: FileType, before: &[u8], after: &[u8], now: &[u8]) -> Vec<u8> {
+    let input = MergeInput { base: Some(after), overlay: now, workspace: before, kind, rule: Rule::Overlay };
+    let merged = by_rule(&input);
+    let is_text = kind == FileType::Text && ![before, after, now].into_iter().any(is_binary);
+    if merged.conflicts.is_empty() || !is_text {
+        return merged.bytes;
+    }
+    // For a merge, lines and those that were added next to them are one place.
+    by_rule(&MergeInput { overlay: &lines::without_change(before, after, now), ..input }).bytes
+}
+
 /// Merges with this rule, even where there is no base.
 pub fn by_rule(input: &MergeInput<'_>) -> MergedText {
     let MergeInput { base, overlay, workspace, kind, .. } = *input;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::overlay::{Scene, scene};
+use crate::support::overlay::{Scene, edited, scene};
 use crate::support::sweep::sweep_tool;
 use crate::support::world::{World, text, write};
 
@@ -55,6 +55,10 @@ fn undo_takes_back_one_change_and_leaves_later_ones() {
         ),
         (".env", ["A=1\nB=1\n", "A=2\nNEW=1\n", "A=2\nNEW=1\nLATER=1\n"], "A=1\nB=1\nLATER=1\n"),
         (".data/x.md", ["one\ntwo\n", "two\n", "two\nthree\n"], "one\ntwo\nthree\n"),
+        // The later changes are next to the lines of the change.
+        (".data/x.md", ["one\n", "one\ntwo\n", "one\ntwo\nthree\n"], "one\nthree\n"),
+        (".data/x.md", ["1\n2\n3\n", "1\ntwo\n3\n", "one\ntwo\n3\n"], "one\n2\n3\n"),
+        (".data/x.md", ["a\nb\nc\nd\n", "A\nb\nC\nd\n", "0\nA\nx\nb\nC\ny\nd\n"], "0\na\nx\nb\nc\ny\nd\n"),
     ] {
         let w = World::new();
         let s = scene(&w);
@@ -81,6 +85,19 @@ fn undo_takes_back_one_change_and_leaves_later_ones() {
         s.app.overlay(&["undo", &id]).exit(1).err_has("is undone already");
         assert_eq!(s.sync(0).stdout, "");
     }
+}
+
+#[test]
+fn undo_takes_out_no_line_that_stands_there_twice() {
+    let w = World::new();
+    let path = ".data/x.md";
+    let s = edited(&w, path, "one\n", "one\ntwo\n");
+    s.sync(0).any_err();
+    let id = pushed(&s, path);
+    s.a.write(path, "one\ntwo\ntwo\n");
+    s.sync(0).any_err();
+    s.app.overlay(&["undo", &id]).exit(1).err_has("was changed since");
+    s.all_are(path, "one\ntwo\ntwo\n");
 }
 
 /// `seq` counts all records there ever were, wherever a run dies that sets a long log aside.
