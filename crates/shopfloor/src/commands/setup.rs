@@ -67,11 +67,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         ui.note("nothing was set up");
         return Ok(Exit::Done);
     }
-    // Another set-up may have come first.
+    // Another set-up may have come first, or a teardown, which may have been half way at the first look.
     let _lock = Record::lock(&repository.repo.common_dir)?;
     let found = setup_facts::read(env, &repository, args.private)?;
     let mut steps = plan::steps(&found);
-    steps.retain(|step| wanted.contains(&step.name));
+    steps.retain(|step| args.yes || wanted.contains(&step.name));
     let mut failed = Vec::new();
     for step in &steps {
         let is_done = carry_out(ui, &here, &repository, step, &found.present);

@@ -1,7 +1,12 @@
 //! shopfloor: what a set-up did is taken back, and nothing else.
 
+use std::process::Stdio;
+
+use shopfloor_core::lock::Lock;
+
 use crate::support::door::{app, told};
-use crate::support::world::{World, text};
+use crate::support::worker::is_queued;
+use crate::support::world::{Output, World, text, wait_for};
 
 /// In a clone of a repository that somebody has set up, a set-up makes the rest, and that alone is taken back.
 #[test]
@@ -23,6 +28,25 @@ fn a_teardown_leaves_what_was_checked_in_before() {
     // What the first person made is theirs to take back, though it is checked in.
     app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
     assert!(!app.has("sweatfile") && !app.has(".gitattributes"));
+}
+
+/// What a set-up finds half way, it makes too.
+#[test]
+fn a_setup_beside_a_teardown_leaves_a_whole_set_up() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    std::fs::remove_file(app.path.join(".gitattributes")).unwrap();
+    let lock = Lock::take(&app.path.join(".git/shopfloor/setup.lock")).unwrap();
+    let mut command = w.command(w.path("bin/shopfloor"));
+    command.args(["setup", "--yes"]).current_dir(&app.path).stdin(Stdio::null());
+    let mut setup = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(|| is_queued(setup.id()) || setup.try_wait().unwrap().is_some());
+    std::fs::remove_file(app.path.join("sweatfile")).unwrap();
+    drop(lock);
+    let ended = Output::from("shopfloor setup --yes".to_owned(), setup.wait_with_output().unwrap());
+    ended.exit(0).any_err().out_has("sweatfile-apply init\n");
+    assert!(app.has("sweatfile"));
 }
 
 /// Where git looks for hooks may have changed since, as where a package installs husky.
