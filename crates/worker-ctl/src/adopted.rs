@@ -17,6 +17,10 @@ pub struct Adopted {
     pub record: String,
     /// The commit that its branch was at when its task began, or when it was adopted. A reset goes there.
     pub began: String,
+    /// Where the commits branch off that its branch had before its first task. They land with that, so they wait for a
+    /// review until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<String>,
     /// How its work lands.
     #[serde(default)]
     pub land: LandAs,

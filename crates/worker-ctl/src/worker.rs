@@ -314,6 +314,12 @@ impl Worker {
         }
     }
 
+    /// Whether its branch has commits that were there before its first task, and nobody has given it one yet.
+    pub fn is_before_first_task(&self) -> bool {
+        let has_earlier = self.adopted.as_ref().is_some_and(|adopted| adopted.earlier.is_some());
+        self.work.prompt.is_none() && (has_earlier || self.has_request())
+    }
+
     /// Whether others have its branch as that of a request.
     pub fn has_request(&self) -> bool {
         self.pushed.as_ref().is_some_and(|pushed| !pushed.is_over)

@@ -292,11 +292,14 @@ fn task(ui: &Ui, env: &Env, args: &Args) -> Result<Option<String>> {
 fn began(env: &Env, name: &str, task: &str) -> Result<bool> {
     let rows = here(env)?;
     let [row] = &named(&rows, name)[..] else { return Ok(false) };
-    let has_landed = worker_at(env, Path::new(&row.worktree))?.is_some_and(|worker| has_landed(&worker, task));
+    // What waits for a review from before the first task is no work on this one.
+    let is_done = |worker: &Value| {
+        let is_reviewed = ["needs_review", "rejected"].iter().any(|done| worker["task"] == *done);
+        is_reviewed && !worker["prompt"].is_null() || has_landed(worker, task)
+    };
+    let is_done = worker_at(env, Path::new(&row.worktree))?.is_some_and(|worker| is_done(&worker));
     let kept = fs::read_no_follow(&Path::new(&row.worktree).join(".shopfloor/task.md"))?.unwrap_or_default();
-    Ok(!has_landed
-        && String::from_utf8_lossy(&kept).trim() == task.trim()
-        && !["needs_review", "rejected"].iter().any(|done| row.task.as_deref() == Some(done)))
+    Ok(!is_done && String::from_utf8_lossy(&kept).trim() == task.trim())
 }
 
 /// Whether the worker's last task was this one, and its work has landed.

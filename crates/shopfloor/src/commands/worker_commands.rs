@@ -363,12 +363,13 @@ pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Ex
 
 /// `review`: counts as seen where a person sees it, or says so.
 pub fn review(ui: &Ui, env: &Env, common: &Common, mut words: Vec<String>) -> Result<Exit> {
-    let is_seen = env.stdout_is_terminal || words.iter().any(|word| word == "--pin" || word == "--yes");
+    let says = |options: &[&str]| words.iter().any(|word| options.contains(&word.as_str()));
+    let is_said = env.stdout_is_terminal || says(&["--pin", "--yes", "--no-pin"]);
     words.retain(|word| word != "--pin");
-    words.extend((!is_seen).then(|| "--no-pin".to_owned()));
+    words.extend((!is_said).then(|| "--no-pin".to_owned()));
     let verb = Verb { name: "review", command: "review", whom: Whom::Perhaps, adopts: Adopts::None };
     let exit = run(ui, env, common, verb, &words)?;
-    if !is_seen && exit.code() == 0 {
+    if !is_said && exit.code() == 0 {
         ui.note("this is no terminal, so it does not count as a review; with `--pin` it does");
     }
     Ok(exit)

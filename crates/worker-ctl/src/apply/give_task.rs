@@ -99,7 +99,7 @@ pub fn crashed_with_queued(worker: &Worker) -> bool {
 pub fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
     let (worker, base) = (&standing.worker, &standing.base);
     // What the decision leaves where it is.
-    if standing.worktree.is_shared || worker.adopted.is_some() && !standing.worktree.dirty.is_empty() {
+    if standing.stays() {
         return require_branch(worker, standing);
     }
     if worker.adopted.is_some() {

@@ -87,7 +87,8 @@ fn follow_up(ctx: &Context<'_>, Step { before, after, effects, revision }: &Step
             SideEffect::Unpin | SideEffect::Deliver => {}
         }
     }
-    if after.task == Task::Idle && before.task != Task::Idle {
+    let is_over = after.task == Task::Idle || after.is_before_first_task() && before.work.prompt.is_some();
+    if is_over && before.task != Task::Idle {
         dropped.push(kept);
         ctx.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));
     }

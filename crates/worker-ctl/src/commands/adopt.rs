@@ -293,6 +293,7 @@ fn describe(
     if unlanded.is_some() {
         worker.task = Task::NeedsReview;
         worker.work.onto_sha = Some(ctx.repo.fork(&worker, &head)?);
+        worker.adopted.iter_mut().for_each(|adopted| adopted.earlier.clone_from(&worker.work.onto_sha));
         worker.work.review_since_unix = Some(ctx.now());
         worker.work.commit_sha = unlanded;
     }

@@ -90,6 +90,13 @@ impl Standing {
         Ok(Standing { worker: worker.clone(), base: base.to_owned(), worktree, work })
     }
 
+    /// Whether a task begins where the worktree is: neither a branch that others have too, nor a person's changes, nor what
+    /// waits for a review are moved.
+    pub fn stays(&self) -> bool {
+        let has_changes = self.worker.adopted.is_some() && !self.worktree.dirty.is_empty();
+        self.worktree.is_shared || has_changes || self.worker.task == Task::NeedsReview
+    }
+
     /// Whether the worktree is on the worker's branch, at this commit, with no rebase under way.
     pub fn is_at(&self, sha: &str) -> bool {
         let WorktreeFacts { branch, head, is_rebasing, .. } = &self.worktree;

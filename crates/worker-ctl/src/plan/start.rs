@@ -10,7 +10,7 @@ use crate::failure;
 use crate::plan::machine::{Input, apply};
 use crate::plan::{require_clean, require_finished};
 use crate::task_queue::QueuedTask;
-use crate::worker::Worker;
+use crate::worker::{Task, Worker};
 
 /// Plans to give a task to a worker whose worktree is on the default branch's commit, or can be put there without loss.
 pub fn start(
@@ -21,8 +21,7 @@ pub fn start(
 ) -> Result<Input> {
     let worker = &standing.worker;
     let facts = &standing.worktree;
-    // Neither a branch that others have too nor a person's changes are moved.
-    let stays = facts.is_shared || worker.adopted.is_some() && !facts.dirty.is_empty();
+    let stays = standing.stays();
     let base = facts.head.clone().filter(|_| stays).unwrap_or_else(|| standing.base.clone());
     let input =
         Input::Start { prompt: prompt.to_owned(), base, is_shared: stays, force: is_forced, queued: queued.cloned() };
@@ -39,6 +38,11 @@ pub fn start(
     }
     if !stays {
         require_finished(worker, facts.unfinished)?;
+    }
+    if worker.task == Task::NeedsReview && !worker.work.commit_sha.as_deref().is_some_and(|sha| standing.is_at(sha)) {
+        return Err(failure::WRONG_STATE
+            .failure(format!("{} is no longer at the commit that waits for a review", worker.worktree_path))
+            .hint("look at what it has now with `worker-ctl patrol`, then run the same command again"));
     }
     // The commits of a request stay where they are, and others have them.
     let has_unmerged = facts.has_unmerged && !worker.has_request();
@@ -68,7 +72,7 @@ pub mod tests {
     use super::*;
     use crate::facts::worker_state::{WorkFacts, WorktreeFacts};
     use crate::work_repo::MergeResult;
-    use crate::worker::{Session, Task};
+    use crate::worker::Session;
 
     /// A worker that is up, with clean work at `sha` that merges cleanly.
     pub fn standing(task: Task) -> Standing {

@@ -313,3 +313,47 @@ fn that_a_worktree_cannot_lie_beside_the_checkout_is_said() {
     made.out_has("/.shopfloor/worktrees/feat\n")
         .err_has("inside of the checkout, because the path beside it is not UTF-8");
 }
+
+#[test]
+fn the_first_task_goes_on_from_the_commits_that_a_branch_has() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    // It ends the sessions of the root that comes.
+    let floor = Floor { app: app.clone(), root: w.at(w.home("workers")) };
+    let table = format!("[worker-ctl.agents.mine]\ncommand = [{:?}]\nready = {{ pattern = \"^>\" }}\n", built("agent"));
+    write(&w.home(".config/shopfloor/config.toml"), &table);
+    for branch in ["here", "far"] {
+        app.git(&["checkout", "-q", "-b", branch, "main"]);
+        app.commit(branch, "begun\n");
+    }
+    app.git(&["checkout", "-q", "main"]);
+    app.git(&["update-ref", "refs/remotes/origin/far", "far"]);
+    app.git(&["branch", "-q", "-D", "far"]);
+    for branch in ["here", "far"] {
+        let (name, task) = (format!("on-{branch}"), format!("COMMIT {branch} done Finish {branch}"));
+        let new = || app.shopfloor(&["new", &name, &task, "--branch", branch, "--agent", "mine"]);
+        let tree = w.at(new().exit(0).any_err().stdout.trim_end());
+        app.shopfloor(&["wait", &name]).exit(0).any_out().any_err();
+        assert_eq!((tree.read(branch), tree.git(&["rev-list", "--count", "main.."])), ("done\n".into(), "2\n".into()));
+        // Work on a task of ours waits for its review.
+        app.shopfloor(&["start", &name, "more"]).exit(1).any_out().err_has("is needs_review");
+        new().exit(1).any_out().err_has("already exists");
+    }
+    // A task that is taken away leaves the branch as it was before: that waits for its review, and another task begins there.
+    app.shopfloor(&["reset", "on-here", "--yes", "--force"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("on-here"), "/task"), "needs_review");
+    app.shopfloor(&["review", "on-here", "--no-pin"]).exit(0).any_err().out_has("+begun");
+    // What has come since is looked at first.
+    w.at(text(&floor.status("on-here"), "/worktree")).commit("since", "since\n");
+    app.shopfloor(&["start", "on-here", "more"]).exit(1).any_out().err_has("is no longer at the commit");
+    app.shopfloor(&["patrol"]).exit(0).any_out().any_err();
+    app.shopfloor(&["start", "on-here", "COMMIT more more Finish otherwise"]).exit(0).any_out().any_err();
+    app.shopfloor(&["wait", "on-here"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("on-here"), "/task"), "needs_review");
+    app.shopfloor(&["review", "on-here", "--pin"]).exit(0).any_err().out_has("+begun").out_has("+more");
+    app.shopfloor(&["land", "on-here"]).exit(0).any_out().any_err();
+    let read = |file| app.read(file);
+    assert_eq!(["here", "since", "more"].map(read), ["begun\n", "since\n", "more\n"]);
+}

@@ -18,23 +18,26 @@ pub(super) fn start(
 ) -> Result<()> {
     let Worker { task, program, work, .. } = step.before;
     match task {
-        Task::Idle if program.fault == Some(Fault::NotReady) => return Err(step.refuse_unready()),
-        Task::Idle if !step.is_alive() => return Err(step.refuse_down()),
-        Task::Idle => {}
-        // The branch of a request, on which nobody works yet.
-        Task::NeedsReview if work.prompt.is_none() && step.before.has_request() => {
-            if !step.is_alive() {
-                return Err(step.refuse_down());
-            }
+        // The first task goes on from what the branch has, which waits for a review with it.
+        Task::NeedsReview if step.before.is_before_first_task() => {
+            step.next.notes.retain(Note::is_of_branch);
+            step.effects.push(SideEffect::Unpin);
         }
+        Task::Idle => {}
         Task::Working | Task::NeedsReview | Task::Rejected | Task::Rebasing { .. } => {
             let hint = "choose an idle worker; `worker-ctl status` shows the state of each";
             return Err(wrong_state(step.before).hint(hint));
         }
     }
+    if program.fault == Some(Fault::NotReady) {
+        return Err(step.refuse_unready());
+    }
+    if !step.is_alive() {
+        return Err(step.refuse_down());
+    }
     let at = || Some(base.to_owned());
     step.next.task = Task::Working;
-    let onto_sha = at().filter(|_| !is_shared);
+    let onto_sha = if is_shared { work.onto_sha.clone() } else { at() };
     let queued = queued.map(|task| QueuedTask { tries: task.tries.saturating_add(1), ..task.clone() });
     step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha, queued, ..Work::default() };
     step.next.adopted.iter_mut().for_each(|adopted| base.clone_into(&mut adopted.began));
@@ -161,6 +164,7 @@ fn nothing_to_review(step: &MachineStep<'_>) -> Failure {
 pub(super) fn accepted(step: &mut MachineStep<'_>) {
     match step.before.task {
         Task::NeedsReview => {
+            step.next.adopted.iter_mut().for_each(|adopted| adopted.earlier = None);
             end(step);
             step.next.pushed.iter_mut().for_each(|pushed| pushed.is_over = true);
             step.next.program.crash_count = 0;
@@ -179,12 +183,15 @@ pub(super) fn reset(step: &mut MachineStep<'_>) {
     step.next.notes.extend(kept);
 }
 
-/// Forgets everything about the task.
+/// Forgets everything about the task. What the branch had before waits for a review again.
 pub(super) fn end(step: &mut MachineStep<'_>) {
-    step.next.task = Task::Idle;
+    let adopted = step.next.adopted.as_ref();
+    let earlier = adopted.and_then(|adopted| Some((adopted.began.clone(), adopted.earlier.clone()?)));
     // Whether it holds still, the next task shows.
     step.next.program.limit = None;
-    step.next.work = Work::default();
+    step.next.task = if earlier.is_some() { Task::NeedsReview } else { Task::Idle };
+    let (commit_sha, onto_sha) = earlier.unzip();
+    step.next.work = Work { commit_sha, onto_sha, ..Work::default() };
     step.next.pending_send = None;
     step.next.notes.retain(Note::is_of_branch);
     step.effects.push(SideEffect::Unpin);
