@@ -1,5 +1,7 @@
 //! Lines of JSON: records, each of which occurs once.
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 
 use super::file_type::FileType;
@@ -48,6 +50,16 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
 /// The list of a text's records.
 pub fn tree(bytes: &[u8]) -> Tree {
     Tree::Array(trees(&records(bytes)))
+}
+
+/// The records of each of two texts that the other one has not.
+pub fn differing(texts: [&[u8]; 2]) -> [Tree; 2] {
+    let records = texts.map(records);
+    let known = records.each_ref().map(|records| records.iter().copied().collect::<HashSet<_>>());
+    [0, 1].map(|at| {
+        let own = records[at].iter().copied().filter(|record| !known[1 - at].contains(record));
+        Tree::Array(trees(&own.collect::<Vec<_>>()))
+    })
 }
 
 /// Edits a text until its records are `to`. Those that it lacks come from `donor`.

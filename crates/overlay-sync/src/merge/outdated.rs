@@ -75,9 +75,9 @@ fn compare(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Fr
 fn compare_records(base: &[u8], here: &[u8], arrivals: &[Arrival]) -> Freshness {
     let [was, mut now] = [base, here].map(jsonl::tree);
     let mut places = Vec::new();
-    // One at a time: a log may be long, and have arrived in many parts.
+    // One at a time, and what it changed: a log may be long, and have arrived in many parts.
     for (before, after) in arrivals {
-        let [before, after] = [before, after].map(|text| jsonl::tree(text));
+        let [before, after] = jsonl::differing([before, after]);
         let changes = differing(std::iter::once((Some(&before), Some(&after))));
         now = refresh("", Some(&was), Some(&now), &changes, &mut places).unwrap_or(now);
     }
