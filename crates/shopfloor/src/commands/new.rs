@@ -78,7 +78,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let option = text.map(|task| passed(env, task)).transpose()?;
     let mut words = words(ui, env, args, option.as_ref().map(|(option, _)| option), &repository)?;
     if args.cmd.is_empty() && !args.launch && !common.dry_run && (task.is_some() || args.target.is_some()) {
-        let has_begun = text.map_or(Ok(false), |task| began(env, &args.name, task));
+        let has_begun = text.map_or(Ok(false), |task| began(env, args, task));
         if args.if_exists.is_none() && has_begun? {
             words.push("--if-exists=return".to_owned());
         }
@@ -289,13 +289,14 @@ fn task(ui: &Ui, env: &Env, args: &Args) -> Result<Option<String>> {
 }
 
 /// Whether an earlier call with this name and this task was killed, so that this one goes on.
-fn began(env: &Env, name: &str, task: &str) -> Result<bool> {
+fn began(env: &Env, args: &Args, task: &str) -> Result<bool> {
     let rows = here(env)?;
-    let [row] = &named(&rows, name)[..] else { return Ok(false) };
-    // What waits for a review from before the first task is no work on this one.
+    let [row] = &named(&rows, &args.name)[..] else { return Ok(false) };
+    // What waits for a review from before the first task is no work on this one, if the branch was there before.
+    let had_commits = args.branch.is_some() || args.reuse_branch;
     let is_done = |worker: &Value| {
         let is_reviewed = ["needs_review", "rejected"].iter().any(|done| worker["task"] == *done);
-        is_reviewed && !worker["prompt"].is_null() || has_landed(worker, task)
+        is_reviewed && !(had_commits && worker["prompt"].is_null()) || has_landed(worker, task)
     };
     let is_done = worker_at(env, Path::new(&row.worktree))?.is_some_and(|worker| is_done(&worker));
     let kept = fs::read_no_follow(&Path::new(&row.worktree).join(".shopfloor/task.md"))?.unwrap_or_default();

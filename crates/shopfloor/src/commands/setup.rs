@@ -70,9 +70,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     // Another set-up may have come first, or a teardown, which may have been half way at the first look.
     let _lock = Record::lock(&repository.repo.common_dir)?;
     let found = setup_facts::read(env, &repository, args.private)?;
-    let mut steps = plan::steps(&found);
+    let known: Vec<&str> = steps.iter().map(|step| step.name).collect();
+    let (mut steps, unseen): (Vec<Step>, Vec<Step>) =
+        plan::steps(&found).into_iter().partition(|step| args.yes || known.contains(&step.name));
     steps.retain(|step| args.yes || wanted.contains(&step.name));
-    let mut failed = Vec::new();
+    let mut failed: Vec<&str> = unseen.iter().map(|step| step.name).collect();
     for step in &steps {
         let is_done = carry_out(ui, &here, &repository, step, &found.present);
         // Ctrl-C ends all of it.

@@ -345,7 +345,11 @@ pub fn start(ui: &Ui, env: &Env, common: &Common, words: &[String]) -> Result<Ex
             let name = &words[0];
             let rows = here(env)?;
             let row = require(&rows, name)?;
-            let is_free = row.task.as_deref().is_none_or(|task| task == "idle");
+            // What was there before its first task waits for a review with that.
+            let is_free = match row.task.as_deref() {
+                None | Some("idle") => true,
+                Some(task) => task == "needs_review" && row.record["prompt"].is_null(),
+            };
             let is_yes = words.iter().any(|word| word == "--yes");
             let can_start = is_free && (row.worker.is_some() || is_yes || verb.adopts.is_for(row, name));
             if can_start && row.alive != "up" && !common.dry_run {

@@ -302,6 +302,7 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
         now.landed_prompt.clone_from(&worker.work.prompt);
         if let Some(adopted) = &mut now.adopted {
             if is_shared { landed } else { at }.clone_into(&mut adopted.began);
+            adopted.earlier = None;
             adopted.landed = is_shared.then(|| LandedTip { tip: landed.to_owned(), commit: at.to_owned() });
         }
         Ok(())

@@ -87,7 +87,7 @@ fn follow_up(ctx: &Context<'_>, Step { before, after, effects, revision }: &Step
             SideEffect::Unpin | SideEffect::Deliver => {}
         }
     }
-    let is_over = after.task == Task::Idle || after.is_before_first_task() && before.work.prompt.is_some();
+    let is_over = after.task == Task::Idle || matches!(input, Input::Reset { .. });
     if is_over && before.task != Task::Idle {
         dropped.push(kept);
         ctx.warn_on_failure(&after.name, || typing::remove_text_files(root, &after.name));

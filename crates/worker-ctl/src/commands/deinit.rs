@@ -146,8 +146,9 @@ fn source_git_dir(ctx: &Context<'_>) -> Result<PathBuf> {
 /// Exit 1 for a worker that has something to do or to lose.
 fn refuse_busy(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     if worker.task != Task::Idle || matches!(worker.reported.activity, Activity::Busy | Activity::Asks) {
-        let why = format!("{} has a task or works", worker.name);
-        return Err(refusal(ctx, &why).hint(format!("see `worker-ctl status`; `worker-ctl reset {}`", worker.name)));
+        let (name, why) = (&worker.name, format!("{} has a task or works", worker.name));
+        let way = if worker.is_before_first_task() { "nuke" } else { "reset" };
+        return Err(refusal(ctx, &why).hint(format!("see `worker-ctl status`; `worker-ctl {way} {name}`")));
     }
     if removal::stays(worker, false) {
         return Ok(());

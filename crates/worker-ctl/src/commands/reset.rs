@@ -63,7 +63,12 @@ fn reset(ctx: &Context<'_>, name: &str, args: &Args) -> Result<()> {
         None => ctx.repo.require_base()?,
     };
     if ctx.is_dry {
-        let would = format!("put {} on {base}, and make {name} idle", worker.worktree_path);
+        let has_earlier = worker.adopted.as_ref().is_some_and(|adopted| adopted.earlier.is_some());
+        let then = match has_earlier {
+            true => "where what was there before its first task waits for a review".to_owned(),
+            false => format!("and make {name} idle"),
+        };
+        let would = format!("put {} on {base}, {then}", worker.worktree_path);
         commands::show(ctx.ui, commands::kept_answer(name, &[]), &[would]);
         return Ok(());
     }

@@ -246,8 +246,8 @@ impl Outgoing {
         let (mut is_forward, mut is_known, mut others) = (true, true, Vec::new());
         if let Some(tip) = heads.get(&branch) {
             is_forward = own.has(sha, tip)?;
-            let began = worker.adopted.as_ref().map(|adopted| &adopted.began);
-            is_known = worker.is_pushed(Some(tip)) || began == Some(tip) || asked.was_merged(&branch, tip);
+            let began = worker.adopted.as_ref().map(|adopted| own.has(&adopted.began, tip)).transpose()?;
+            is_known = worker.is_pushed(Some(tip)) || began == Some(true) || asked.was_merged(&branch, tip);
             // A dry run brings nothing here.
             if !is_forward && !is_known && !ctx.is_dry {
                 fetch(&own.git, &own.source, &remote.push_urls[0], &format!("refs/heads/{branch}"))?;

@@ -21,7 +21,7 @@ pub fn start(
 ) -> Result<Input> {
     let worker = &standing.worker;
     let facts = &standing.worktree;
-    let stays = standing.stays();
+    let (stays, waits) = (standing.stays(), worker.task == Task::NeedsReview);
     let base = facts.head.clone().filter(|_| stays).unwrap_or_else(|| standing.base.clone());
     let input =
         Input::Start { prompt: prompt.to_owned(), base, is_shared: stays, force: is_forced, queued: queued.cloned() };
@@ -36,13 +36,8 @@ pub fn start(
             None => failure,
         })?;
     }
-    if !stays {
+    if !stays || waits && !worker.has_request() {
         require_finished(worker, facts.unfinished)?;
-    }
-    if worker.task == Task::NeedsReview && !worker.work.commit_sha.as_deref().is_some_and(|sha| standing.is_at(sha)) {
-        return Err(failure::WRONG_STATE
-            .failure(format!("{} is no longer at the commit that waits for a review", worker.worktree_path))
-            .hint("look at what it has now with `worker-ctl patrol`, then run the same command again"));
     }
     // The commits of a request stay where they are, and others have them.
     let has_unmerged = facts.has_unmerged && !worker.has_request();
@@ -58,6 +53,15 @@ pub fn start(
         return Err(failure::UNMERGED
             .failure(format!("{} has commits that are not merged", worker.name))
             .hint(format!("look at them in {} first: no other branch has them", worker.worktree_path)));
+    }
+    // On another branch it is refused later.
+    if waits && facts.branch.as_ref() == Some(&worker.branch) && facts.head != worker.work.commit_sha {
+        return Err(failure::WRONG_STATE
+            .failure(format!("{} is no longer at the commit that waits for a review", worker.worktree_path))
+            .hint(format!(
+                "have what came since wait for it too: `worker-ctl patrol`; or go back: `worker-ctl reset {}`",
+                worker.name
+            )));
     }
     Ok(input)
 }

@@ -349,6 +349,7 @@ fn the_first_task_goes_on_from_the_commits_that_a_branch_has() {
     w.at(text(&floor.status("on-here"), "/worktree")).commit("since", "since\n");
     app.shopfloor(&["start", "on-here", "more"]).exit(1).any_out().err_has("is no longer at the commit");
     app.shopfloor(&["patrol"]).exit(0).any_out().any_err();
+    app.shopfloor(&["stop", "on-here"]).exit(0).any_out().any_err();
     app.shopfloor(&["start", "on-here", "COMMIT more more Finish otherwise"]).exit(0).any_out().any_err();
     app.shopfloor(&["wait", "on-here"]).exit(0).any_out().any_err();
     assert_eq!(text(&floor.status("on-here"), "/task"), "needs_review");
@@ -356,4 +357,7 @@ fn the_first_task_goes_on_from_the_commits_that_a_branch_has() {
     app.shopfloor(&["land", "on-here"]).exit(0).any_out().any_err();
     let read = |file| app.read(file);
     assert_eq!(["here", "since", "more"].map(read), ["begun\n", "since\n", "more\n"]);
+    // Now nothing is left to wait for a review.
+    app.shopfloor(&["reset", "on-here", "--yes"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("on-here"), "/task"), "idle");
 }

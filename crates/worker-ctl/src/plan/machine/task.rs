@@ -23,7 +23,8 @@ pub(super) fn start(
             step.next.notes.retain(Note::is_of_branch);
             step.effects.push(SideEffect::Unpin);
         }
-        Task::Idle => {}
+        // Whatever its branch had before has landed.
+        Task::Idle => step.next.adopted.iter_mut().for_each(|adopted| adopted.earlier = None),
         Task::Working | Task::NeedsReview | Task::Rejected | Task::Rebasing { .. } => {
             let hint = "choose an idle worker; `worker-ctl status` shows the state of each";
             return Err(wrong_state(step.before).hint(hint));
@@ -164,6 +165,7 @@ fn nothing_to_review(step: &MachineStep<'_>) -> Failure {
 pub(super) fn accepted(step: &mut MachineStep<'_>) {
     match step.before.task {
         Task::NeedsReview => {
+            // The commits from before have landed with it.
             step.next.adopted.iter_mut().for_each(|adopted| adopted.earlier = None);
             end(step);
             step.next.pushed.iter_mut().for_each(|pushed| pushed.is_over = true);
