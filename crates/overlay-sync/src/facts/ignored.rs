@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::Found;
-use shopfloor_core::git::require_sound;
+use shopfloor_core::git::{bare_by_mistake, common_dir_of, require_sound};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc;
@@ -120,7 +120,13 @@ fn ask(overlay: &Overlay, workspace: &Workspace, paths: &BTreeSet<RelPath>) -> R
     let is_reached = |path: &&RelPath| !matches!(here.look(path), Ok(Found::Blocked(_)) | Err(_));
     let asked: Vec<&RelPath> = paths.iter().filter(is_reached).collect();
     let list: Vec<PathBuf> = asked.iter().map(|path| path.as_path().to_path_buf()).collect();
-    let ignored: BTreeSet<PathBuf> = overlay.git.ignored(&workspace.root, &list, None)?.into_iter().collect();
+    let ignored = overlay.git.ignored(&workspace.root, &list, None).map_err(|failure| {
+        let bare = common_dir_of(&workspace.root).and_then(|common| bare_by_mistake(&common));
+        // A warning about a workspace shows no hints.
+        let named = bare.map(|bare| Failure::failed(format!("{}; {}", bare.message, bare.hints.join("; "))));
+        named.filter(|_| failure.kind == "git").unwrap_or(failure)
+    })?;
+    let ignored: BTreeSet<PathBuf> = ignored.into_iter().collect();
     let shown: Vec<&RelPath> = asked.into_iter().filter(|path| !ignored.contains(path.as_path())).collect();
     if shown.is_empty() {
         return Ok(BTreeMap::new());

@@ -7,7 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
-use shopfloor_core::git::{Git, ListedWorktree, answer, failed, private_dir, require_plain_ref, when_unlocked};
+use shopfloor_core::git::{
+    Git, ListedWorktree, answer, bare_by_mistake, failed, private_dir, require_plain_ref, when_unlocked,
+};
 use shopfloor_core::proc::{self, Cmd};
 use shopfloor_core::text::{printable, shell_word};
 
@@ -181,7 +183,7 @@ fn find_checkout(repo: &WorkRepo, source: &Path, branch: &str) -> Result<Option<
             return refuse(why, "keep it checked out in one worktree only");
         }
     }
-    let Some((at, is_linked)) = checkout else { return Ok(None) };
+    let Some((at, is_linked)) = checkout else { return refuse_hidden(repo, source).map(|()| None) };
     let is_there = |at: &Path| -> Result<bool> {
         let cmd = repo.git_in_source(source, at, is_linked).map(|git| git.cmd_alone(at));
         Ok(private_dir(at).is_some()
@@ -196,6 +198,27 @@ fn find_checkout(repo: &WorkRepo, source: &Path, branch: &str) -> Result<Option<
         return refuse(why, "restore that worktree, or run `git worktree prune` in the source");
     }
     Ok(Some((source.to_owned(), false)))
+}
+
+/// Exit 2 if the source has a checkout that git takes for none: it would stay behind, and its next commit would take back
+/// what lands.
+fn refuse_hidden(repo: &WorkRepo, source: &Path) -> Result<()> {
+    let common = common_dir(source);
+    let index = common.join("index");
+    let is_hidden = index.exists() && is_bare(repo, source)?;
+    let hidden = bare_by_mistake(&common).or_else(|| {
+        let why = format!("{} has a checkout, but core.bare is true for it", source.display());
+        let config = shell_word(&common.join("config"));
+        let cure = format!("if that is a mistake: `git config --file {config} core.bare false`");
+        is_hidden.then(|| Failure::malformed(why).hint(cure))
+    });
+    let no_more = format!("if there is no checkout any more: `rm {}`", shell_word(&index));
+    hidden.map_or(Ok(()), |failure| Err(failure.hint(no_more)))
+}
+
+fn is_bare(repo: &WorkRepo, source: &Path) -> Result<bool> {
+    let says = repo.git.config(&common_dir(source), "core.bare", Some("--type=bool"))?;
+    Ok(says.is_some_and(|says| says == "true"))
 }
 
 /// Whether a rebase or bisection of this branch is under way in a worktree.
@@ -346,11 +369,9 @@ const ONLY_FORWARD: [&str; 7] = [
 /// Whether an agent may have written the files of a linked worktree. Where there is a main checkout, every linked one may
 /// be an agent's; a bare repository has linked ones only.
 fn may_be_agents(repo: &WorkRepo, source: &Path, at: &Path) -> Result<bool> {
-    let is_bare = repo.git.config(&common_dir(source), "core.bare", Some("--type=bool"))?;
     let is_its = |worker: &Worker| worker.tree() == at;
     let is_spawned = private_dir(at).is_some_and(|dir| dir.join("shopfloor/worktree-spawn").is_dir());
-    let has_main = is_bare.is_none_or(|is_bare| is_bare != "true");
-    Ok(has_main || is_spawned || store::load(&repo.root)?.workers.values().any(is_its))
+    Ok(!is_bare(repo, source)? || is_spawned || store::load(&repo.root)?.workers.values().any(is_its))
 }
 
 /// Deletes the journal and the pin of an accept.

@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::agents::AgentProgram;
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::git::{Git, ListedWorktree, recorded_dir};
+use shopfloor_core::git::{Git, ListedWorktree, bare_by_mistake, recorded_dir};
 use shopfloor_core::proc;
 use shopfloor_core::sandbox as core_sandbox;
 use shopfloor_core::text::{printable, shell_word};
@@ -23,7 +23,7 @@ use crate::plan::machine::Input;
 use crate::root::follow_source;
 use crate::store::{self, State};
 use crate::tmux::{self, Pane, Tmux};
-use crate::work_repo::{PUSH_URL, is_rebasing};
+use crate::work_repo::{PUSH_URL, common_dir, is_rebasing};
 use crate::worker::{Adopted, Session, Task, Worker};
 use crate::worker_notes::{Fault, Note};
 
@@ -426,6 +426,9 @@ fn check_settings<'a>(ctx: &'a Context<'_>, state: &State) -> Result<Findings<'a
     if !source.exists() {
         let detail = format!("the source {} is missing", source.display());
         findings.push(Finding::bad("git", detail, follow_source(&ctx.root.path), None));
+    }
+    if let Some(failure) = bare_by_mistake(&common_dir(&source)) {
+        findings.push(Finding::bad("git", failure.message, failure.hints.join("; "), None));
     }
     let at = if ctx.clone.is_own { &ctx.clone.top } else { &source };
     let branch = &ctx.clone.branch;

@@ -9,7 +9,7 @@ use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, LFS, Repo, Setting, answer as git_answer, written};
+use shopfloor_core::git::{Git, LFS, Repo, Setting, answer as git_answer, bare_by_mistake, written};
 use shopfloor_core::known_dirs::{DirList, require_listable};
 use shopfloor_core::lock::Lock;
 use shopfloor_core::path::real;
@@ -142,6 +142,9 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
     if let Ok(source) = prove(env, &repo.main_checkout)? {
         let why = format!("{} is itself a root, of {}", repo.main_checkout.display(), source.display());
         return Err(failure::EXISTS.failure(why).hint("use that root, or name another repository with `--source`"));
+    }
+    if let (None, Some(failure)) = (&repo.worktree, bare_by_mistake(&repo.common_dir)) {
+        return Err(failure);
     }
     let source = repo.worktree.clone().unwrap_or_else(|| repo.common_dir.clone());
     refuse_partial(&git, &repo)?;

@@ -40,6 +40,25 @@ fn a_failed_write_is_reported_and_the_rest_is_synced() {
 }
 
 #[test]
+fn a_checkout_that_git_calls_bare_is_named_with_its_cure_and_the_rest_is_synced() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.app.overlay(&["attach"]).succeeds().any_err();
+    s.app.git(&["config", "core.bare", "true"]);
+    s.a.write(".env", "A=2\n");
+    for words in [&["sync"][..], &["status"]] {
+        let out = s.a.overlay(words).exit(4).any_out();
+        out.err_has("core.bare is true in .git/config").err_has("core.bare false");
+    }
+    assert_eq!((s.b.read(".env"), s.app.read(".env")), ("A=2\n".into(), "A=1\n".into()));
+    s.app.git(&["config", "core.bare", "false"]);
+    s.sync(0).any_err();
+    assert_eq!(s.app.read(".env"), "A=2\n");
+}
+
+#[test]
 fn an_unreadable_directory_is_reported_and_does_not_stop_the_rest() {
     let w = World::new();
     let s = scene(&w);

@@ -1,7 +1,7 @@
 //! worker-ctl: how work lands on a source with an unusual history, directory or setting.
 
 use crate::support::floor::Floor;
-use crate::support::worker::{assert_landed, by_hand, commit, head, staff, tip, tree, up, work};
+use crate::support::worker::{adopted_floor, assert_landed, by_hand, commit, head, staff, tip, tree, up, work};
 use crate::support::world::{World, text};
 
 #[test]
@@ -14,6 +14,32 @@ fn work_lands_on_a_source_with_a_separate_git_directory() {
     floor.ctl(&["accept", "adam"]).succeeds();
     assert_eq!(floor.app.read("a.txt"), "one\n");
     assert_eq!(floor.app.git(&["status", "--porcelain"]), "");
+}
+
+/// git moves the branch then, and leaves the checkout behind: its next commit would take back what has landed.
+#[test]
+fn nothing_lands_under_a_checkout_that_git_calls_bare() {
+    for is_adopted in [false, true] {
+        let w = World::new();
+        let floor = if is_adopted { adopted_floor(&w) } else { staff(&w, &["adam"]) };
+        by_hand(&floor, "adam", &[("a.txt", "one\n")]);
+        let before = tip(&floor);
+        for value in ["true", "yes"] {
+            floor.app.git(&["config", "core.bare", value]);
+            floor.ctl(&["accept", "adam"]).exit(2).err_has("core.bare is true").err_has("core.bare false");
+            assert_eq!(tip(&floor), before);
+        }
+        floor.app.git(&["config", "core.bare", "true"]);
+        floor.ctl(&["doctor"]).exit(1).any_err().out_has("core.bare is true in .git/config");
+        let other = w.home("other");
+        floor.app.run("worker-ctl", &["init", "--target", other.to_str().unwrap()]).exit(2).err_has("core.bare false");
+        floor.app.git(&["config", "core.bare", "false"]);
+        floor.ctl(&["accept", "adam"]).succeeds();
+        assert_eq!(
+            (floor.app.read("a.txt"), floor.app.git(&["status", "--porcelain"])),
+            ("one\n".into(), String::new())
+        );
+    }
 }
 
 #[test]
