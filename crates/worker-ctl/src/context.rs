@@ -146,13 +146,17 @@ impl<'a> Context<'a> {
         menu::question(screen, ready.as_ref()).map(str::to_owned)
     }
 
-    /// The same with the environment for programs in workers' worktrees: the person's, less what leads into the source or
-    /// a worktree of it.
+    /// The same with the environment for programs in workers' worktrees.
     pub fn tmux_for_programs(&self) -> Result<Tmux> {
+        Tmux::find(&self.env_for_programs(), &self.tmux_socket()?)
+    }
+
+    /// The environment for those: the person's, less what leads into the source or a worktree of it.
+    pub fn env_for_programs(&self) -> Env {
         // Sessions start without the source, too.
         let all = self.clone.git.list_worktrees(&self.source()).unwrap_or_default();
         let all: Vec<PathBuf> = all.into_iter().map(|listed| listed.path).collect();
-        Tmux::find(&child_env::for_worktree(self.env, &self.root.path, &all), &self.tmux_socket()?)
+        child_env::for_worktree(self.env, &self.root.path, &all)
     }
 
     /// Where the root's tmux listens. Another place is recorded if that one cannot be used: the root was moved, or the

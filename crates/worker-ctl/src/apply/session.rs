@@ -178,9 +178,8 @@ fn refuse_others(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 /// The argv; fails if its program is not installed. tmux would only show that it ended.
 fn require_program(ctx: &Context<'_>, agent: &AgentTable, argv: Vec<String>) -> Result<Vec<String>> {
     let is_looked_for = |name: &&String| !name.contains('/') && !agent.env.contains_key("PATH");
-    let Some(program) = argv.first().filter(is_looked_for).filter(|name| proc::find(ctx.env, name).is_none()) else {
-        return Ok(argv);
-    };
+    let is_missing = |name: &&String| proc::find(&ctx.env_for_programs(), name).is_none();
+    let Some(program) = argv.first().filter(is_looked_for).filter(is_missing) else { return Ok(argv) };
     Err(Failure::failed(format!("{} is not on the PATH", printable(program)))
         .hint("install it, or change the `command` of the agent in config.toml"))
 }

@@ -308,7 +308,8 @@ impl Tmux {
         let all = [&args[..], mark, start, log].into_iter().chain(is_new.then_some(unset));
         let words: Vec<Vec<String>> =
             all.map(|words| words.iter().map(|word| escape_semicolon(word)).collect()).collect();
-        let output = self.cmd().args(words.join(&";".to_owned())).capture()?;
+        // tmux prefers the `PATH` of its client to those of the session and of `vars`.
+        let output = self.cmd().without_vars(&["PATH"]).args(words.join(&";".to_owned())).capture()?;
         let Some(pane) = self.pane_of(worker)? else {
             // When the program ended at once, there is no pane to log, and that alone is not a failure.
             return self.check(&args, output).and(Err(no_session(worker)));

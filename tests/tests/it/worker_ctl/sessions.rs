@@ -347,23 +347,29 @@ fn attach_shows_the_terminal_and_ends_on_detach() {
 fn a_program_gets_the_environment_of_the_up_that_starts_it() {
     let w = World::new();
     let floor = Floor::new(&w);
-    let script = "echo \"<$KEY|$GIT_DIR|$VIRTUAL_ENV|$GIT_CONFIG_PARAMETERS|$WORKER_CTL_WORKER>\"; exec \"$0\"";
-    table(&floor, "telling", &["sh", "-c", script, &program()], "");
+    let seen = "$KEY|$GIT_DIR|$VIRTUAL_ENV|$GIT_CONFIG_PARAMETERS|$WORKER_CTL_WORKER|${PATH%%:*}";
+    let script = format!("echo \"<{seen}>\"; exec \"$0\"");
+    table(&floor, "telling", &["sh", "-c", &script, &program()], "");
     for name in ["adam", "eve"] {
         floor.ctl(&["add", name, "--agent", "telling"]).succeeds();
     }
+    table(&floor, "own", &["sh", "-c", &script, &program()], "env = { PATH = \"/own:/usr/bin:/bin\" }\n");
+    floor.ctl(&["add", "cain", "--agent", "own"]).succeeds();
+    let (bin, path) = (w.path("bin").display().to_string(), floor.app.sh("printf %s \"$PATH\"").exit(0).stdout.clone());
     let up = |name: &str, key: &str| {
         // The virtual environment of another checkout, and what `git -c` sets for one command.
         let venv = format!("{}/.venv", floor.app.path.display());
+        let long = format!("{venv}/bin:{path}");
         let mut vars = vec![("KEY", key), ("GIT_DIR", "/nowhere"), ("WORKER_CTL_WORKER", "other")];
-        vars.extend([("VIRTUAL_ENV", &*venv), ("GIT_CONFIG_PARAMETERS", "'user.name'='me'")]);
+        vars.extend([("VIRTUAL_ENV", &*venv), ("PATH", &*long), ("GIT_CONFIG_PARAMETERS", "'user.name'='me'")]);
         floor.root.run_with("worker-ctl", &["--root", ".", "up", name], &vars).succeeds();
         floor.ctl(&["peek", name]).exit(0).stdout
     };
     let key = "a \"b\" $HOME \\ 'c' ü;";
-    assert!(up("adam", key).contains(&format!("<{key}||||adam>")));
+    assert!(up("adam", key).contains(&format!("<{key}||||adam|{bin}>")));
     // The server runs already, with another environment.
-    assert!(up("eve", "two").contains("<two||||eve>"));
+    assert!(up("eve", "two").contains(&format!("<two||||eve|{bin}>")));
+    assert!(up("cain", "three").contains("<three||||cain|/own>"));
 }
 
 /// A floor with adam whose root's path is too long for sockets. Sessions have a runtime directory.
