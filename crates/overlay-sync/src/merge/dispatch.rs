@@ -6,13 +6,17 @@ use super::tree::Tree;
 use super::{env, json, jsonl, lines, toml, tree_merge, yaml};
 
 impl FileType {
-    /// Whether these bytes are valid for this type. Any text is a valid text.
+    /// Whether these bytes are valid for this type. Any text is a valid text, and one of variables closes its quotes.
     pub fn parses(self, bytes: &[u8]) -> bool {
         match self {
             FileType::Json | FileType::Jsonc | FileType::Toml => self.tree(bytes).is_some(),
             FileType::Yaml => self.tree(bytes).is_some() || yaml::is_read(bytes),
             FileType::JsonLines => jsonl::parses(bytes),
-            FileType::Env | FileType::Text => !is_binary(bytes),
+            FileType::Env => {
+                let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+                !is_binary(bytes) && !env::is_unfinished(lines::split(text))
+            }
+            FileType::Text => !is_binary(bytes),
         }
     }
 
@@ -43,12 +47,17 @@ impl FileType {
         written.filter(|bytes| self.tree(bytes).is_some_and(|tree| tree == *to))
     }
 
-    /// Merges as this type does; `None` when one of the texts cannot be parsed.
+    /// Merges as this type does; `None` when one of the texts cannot be parsed, or variables whose quotes are closed would
+    /// leave one open.
     pub fn merge(self, input: &MergeInput<'_>) -> Option<MergedText> {
         match self {
             FileType::Json | FileType::Jsonc | FileType::Toml | FileType::Yaml => tree_merge::merge(input),
             FileType::JsonLines => Some(jsonl::merge(input)),
-            FileType::Env => Some(env::merge(input)),
+            FileType::Env => {
+                let merged = env::merge(input);
+                let mut texts = [input.base.unwrap_or_default(), input.overlay, input.workspace].into_iter();
+                (self.parses(&merged.bytes) || !texts.all(|text| self.parses(text))).then_some(merged)
+            }
             FileType::Text => Some(lines::merge_text(input)),
         }
     }

@@ -47,6 +47,30 @@ fn half_written_gutted_and_code_running_texts_are_held() {
 }
 
 #[test]
+fn an_environment_that_leaves_a_quote_open_is_held() {
+    let w = World::new();
+    let s = scene(&w);
+    let whole = "A=1\nPEM=\"-----BEGIN\nabc\n-----END\"\nS='it is'\nZ=2\n";
+    s.put(".env", whole);
+    s.put(".env.open", "NAME='tis\nA=1\n");
+    s.attach();
+    for end in ["-----END", " is"] {
+        let (cut, _) = whole.split_once(end).unwrap();
+        s.a.write(".env", cut);
+        s.sync(1).err_has("/a: .env is held: it no longer parses");
+        s.all_but(&s.a, ".env", whole);
+    }
+    s.a.write(".env", whole);
+    // An apostrophe in a value opens none, and what was open before may stay so.
+    let more = format!("{whole}N=it's\n");
+    s.put(".env", &more);
+    s.a.write(".env.open", "NAME='tis\nA=2\n");
+    s.sync(0).any_err();
+    s.all_are(".env", &more);
+    s.all_are(".env.open", "NAME='tis\nA=2\n");
+}
+
+#[test]
 fn no_spelling_of_a_number_gets_hooks_past_the_review() {
     for number in ["1e999", "123456789012345678901234567890"] {
         let w = World::new();
