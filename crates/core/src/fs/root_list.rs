@@ -60,6 +60,14 @@ impl Root {
         Ok(names)
     }
 
+    /// The names of what is no file, without reading it, as far as the file system tells; sorted.
+    pub fn others(&self, wanted: impl Fn(&OsStr) -> bool) -> Result<Vec<OsString>> {
+        let is_file = |kind| matches!(kind, FileType::RegularFile | FileType::Unknown);
+        let mut names = self.entries(|kind, name| !is_file(kind) && wanted(name))?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
     fn entries(&self, wanted: impl Fn(FileType, &OsStr) -> bool) -> Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(self.fd()).at("read", self.path())? {

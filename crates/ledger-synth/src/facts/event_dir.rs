@@ -84,9 +84,10 @@ fn load(dir: &Root, name: &OsStr) -> Result<Loaded> {
 pub fn read(dir: &Root) -> Result<Events> {
     for _ in 0..PATIENCE {
         let names = steady_names(dir)?;
-        if let Some(events) = read_named(dir, &names)?
+        if let Some(mut events) = read_named(dir, &names)?
             && is_unfolded(&names, &names_in(dir)?)
         {
+            events.others.extend(dir.others(is_looked_at)?.iter().map(|name| dir.path().join(name)));
             return Ok(events);
         }
     }
@@ -133,7 +134,7 @@ fn read_named(dir: &Root, names: &[OsString]) -> Result<Option<Events>> {
         match loaded? {
             Loaded::Read(content) => events.add_file(dir.path().join(name), content),
             Loaded::Gone => return Ok(None),
-            Loaded::Other => {}
+            Loaded::Other => events.others.push(dir.path().join(name)),
         }
     }
     Ok(Some(events))

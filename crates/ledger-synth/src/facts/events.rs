@@ -45,6 +45,8 @@ pub struct Events {
     pub skipped: Vec<Problem>,
     /// Files that are not read because of their names.
     pub misnamed: Vec<PathBuf>,
+    /// Links, pipes and directories in their place. They are not opened.
+    pub others: Vec<PathBuf>,
 }
 
 impl Events {
@@ -99,5 +101,6 @@ impl Events {
         self.snapshots.extend(other.snapshots);
         self.skipped.extend(other.skipped);
         self.misnamed.extend(other.misnamed);
+        self.others.extend(other.others);
     }
 }

@@ -29,14 +29,17 @@ pub fn summary(errors: &[Problem]) -> &'static str {
     }
 }
 
-/// The files that were probably meant to be events.
+/// What was probably meant to be an event and is not read.
 pub fn misnamed(events: &Events) -> Vec<Problem> {
     let problem = |path: &PathBuf| {
         let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         let rule = if is_hidden { "does not begin with a dot" } else { "ends in `.md`" };
         Problem::new(path, 1, format!("not read, because an event's name {rule}"), Level::Doubtful)
     };
-    events.misnamed.iter().map(problem).collect()
+    let other = |path: &PathBuf| {
+        Problem::new(path, 1, "not read, because an event is a regular file".to_owned(), Level::Doubtful)
+    };
+    events.misnamed.iter().map(problem).chain(events.others.iter().map(other)).collect()
 }
 
 /// The events that probably mean something else.

@@ -130,3 +130,22 @@ fn files_that_were_meant_to_be_events_are_named() {
     app.ledger(&["check", "--strict"]).exit(2).any_out().any_err();
     app.ledger(&["--no-confirm", "--strict"]).exit(2).any_out().err_has("files that are not read");
 }
+
+#[test]
+fn links_pipes_and_directories_among_events_are_named() {
+    let w = World::new();
+    let app = w.app();
+    two_events(&app);
+    let text = synth(&app);
+    app.sh(&format!("cd {EVENTS} && mkdir d.md sub .x && cp a.md sub/z.md && ln -s a.md l.md && mkfifo p.md")).exit(0);
+    let synth = app.ledger(&["--no-confirm"]).exit(0).any_out();
+    let lint = app.ledger(&["lint"]).exit(0).any_err();
+    for name in ["d.md", "sub", "l.md", "p.md"] {
+        synth.err_has(&format!("{EVENTS}/{name}: not read, because an event is a regular file"));
+        lint.out_has(&format!("{EVENTS}/{name}:1: warning: not read"));
+    }
+    assert!(!synth.stderr.contains("/.x"), "{synth}");
+    assert_eq!(app.read(CURRENT), text);
+    app.ledger(&["check", "--strict"]).exit(2).any_out().any_err();
+    app.ledger(&["--no-confirm", "--strict"]).exit(2).any_out().err_has("files that are not read");
+}
