@@ -83,7 +83,10 @@ pub fn merge_text(input: &MergeInput<'_>) -> MergedText {
         let is_kept = input.rule == Rule::Workspace;
         return merge_with(input, if is_kept { Disputed::BothAddedTold } else { Disputed::Decided });
     }
-    let split = |bytes: &'_ [u8]| bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let end = [input.overlay, input.workspace].into_iter().find_map(ending);
+    let split = |bytes: &[u8]| -> Vec<Vec<u8>> {
+        ended(bytes, end).split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect()
+    };
     let (overlay, workspace) = (split(input.overlay), split(input.workspace));
     let common = capture_diff_slices(Algorithm::Myers, &overlay, &workspace).into_iter();
     let common = common.filter(|op| matches!(op, DiffOp::Equal { .. })).flat_map(|op| overlay[op.old_range()].concat());
@@ -96,53 +99,66 @@ pub fn merge_text(input: &MergeInput<'_>) -> MergedText {
     merge(&MergeInput { base: Some(&base), ..*input })
 }
 
-/// Merges by lines. Whether the last line has an ending is no part of that line, and is merged separately.
+/// A text whose last line has an ending, too. The library ends lines with a lone `\r`, too; that stays as it is within a
+/// text, and where all do so.
+fn ended(text: &[u8], end: Option<&[u8]>) -> Vec<u8> {
+    let is_whole = is_whole(text, end);
+    [text, if is_whole { b"" } else { end.unwrap_or(b"\n") }].concat()
+}
+
+fn is_whole(text: &[u8], end: Option<&[u8]>) -> bool {
+    text.is_empty() || text.ends_with(b"\n") || end.is_none() && text.ends_with(b"\r")
+}
+
+/// Merges by lines. Whether the last line has an ending is no part of that line: it is as whoever wrote the last line has it.
 pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
     let texts = [input.overlay, input.workspace, input.base.unwrap_or_default()];
     let end = texts.into_iter().find_map(ending);
-    // The library ends lines with a lone `\r`, too. That stays as it is within a text, and where all do so.
-    let is_whole = |text: &[u8]| text.is_empty() || text.ends_with(b"\n") || end.is_none() && text.ends_with(b"\r");
-    let end = end.unwrap_or(b"\n");
-    let ended = texts.map(|text| if is_whole(text) { text.to_vec() } else { [text, end].concat() });
-    let [overlay_whole, workspace_whole, base_whole] = texts.map(is_whole);
+    let [ours, theirs, base] = texts.map(|text| ended(text, end));
+    let [overlay_whole, workspace_whole, base_whole] = texts.map(|text| is_whole(text, end));
+    // What nobody wrote ends as the side has it that changed that; without a base the overlay decides.
     let is_workspaces = input.base.is_some() && overlay_whole == base_whole;
-    let mut ends_whole = if is_workspaces { workspace_whole } else { overlay_whole };
-    let merge = TextMerge::from_lines(ended[2].as_slice(), ended[0].as_slice(), ended[1].as_slice());
+    let unwritten_whole = if is_workspaces { workspace_whole } else { overlay_whole };
+    let mut ends_whole = unwritten_whole;
+    let merge = TextMerge::from_lines(base.as_slice(), ours.as_slice(), theirs.as_slice());
     let (mut bytes, mut conflicts) = (Vec::new(), Vec::new());
     for region in merge.regions() {
         let overlay: Vec<&[u8]> = region.ours_range().filter_map(|i| merge.ours_line(i)).collect();
         let workspace: Vec<&[u8]> = region.theirs_range().filter_map(|i| merge.theirs_line(i)).collect();
         let is_added = region.base_range().is_empty();
-        let lines = match (region.resolution(), disputed) {
-            (MergeResolution::Theirs, _) => workspace,
-            (MergeResolution::Conflict, Disputed::Both) => both(&overlay, &workspace),
-            (MergeResolution::Conflict, Disputed::BothSwapped) => both(&workspace, &overlay),
-            (MergeResolution::Conflict, Disputed::BothAdded) if is_added => both(&overlay, &workspace),
+        let (lines, is_whole) = match (region.resolution(), disputed) {
+            (MergeResolution::Both, _) => (overlay, overlay_whole || workspace_whole),
+            (MergeResolution::Ours, _) => (overlay, overlay_whole),
+            (MergeResolution::Theirs, _) => (workspace, workspace_whole),
+            (MergeResolution::Conflict, Disputed::Both) => (both(&overlay, &workspace), workspace_whole),
+            (MergeResolution::Conflict, Disputed::BothSwapped) => (both(&workspace, &overlay), overlay_whole),
+            (MergeResolution::Conflict, Disputed::BothAdded) if is_added => {
+                (both(&overlay, &workspace), workspace_whole)
+            }
             (MergeResolution::Conflict, _) => {
                 let place = format!("line {}", region.ours_range().start + 1);
                 conflicts.push(MergeConflict { place, kept: input.rule });
                 match disputed {
-                    Disputed::BothAddedTold if is_added => both(&overlay, &workspace),
-                    _ => {
-                        if region.base_range().end == merge.base_len() {
-                            ends_whole = input.rule.pick(overlay_whole, workspace_whole);
-                        }
-                        input.rule.pick(overlay, workspace)
-                    }
+                    Disputed::BothAddedTold if is_added => (both(&overlay, &workspace), workspace_whole),
+                    _ => input.rule.pick((overlay, overlay_whole), (workspace, workspace_whole)),
                 }
             }
-            _ => overlay,
+            _ => (overlay, unwritten_whole),
         };
         bytes.extend(lines.concat());
+        if region.base_range().end == merge.base_len() {
+            ends_whole = is_whole;
+        }
     }
+    let end = end.unwrap_or(b"\n");
     if !ends_whole && bytes.ends_with(end) {
         bytes.truncate(bytes.len() - end.len());
     }
     MergedText { bytes, conflicts }
 }
 
-/// `now` with each group of lines that a change made as it was before the change. A group that does not stand there as
-/// one, or stands there twice, stays as it is.
+/// `now` with each group of lines that a change made as it was before the change. A group stays as it is that does not
+/// stand there as one after the same line, or stands there twice.
 pub fn without_change(before: &[u8], after: &[u8], now: &[u8]) -> Vec<u8> {
     let [was, made, lines] = [before, after, now].map(|text| split(text).collect::<Vec<_>>());
     // Lines that end in different ways cannot be joined again.
@@ -154,7 +170,8 @@ pub fn without_change(before: &[u8], after: &[u8], now: &[u8]) -> Vec<u8> {
         let of_one = |op: &&DiffOp| matches!(op, DiffOp::Equal { .. }) && op.old_range().start <= new.start;
         let op = stays.iter().filter(of_one).find(|op| new.end <= op.old_range().end)?;
         let is_once = lines.windows(new.len()).filter(|part| *part == &made[new.clone()]).count() == 1;
-        is_once.then(|| op.new_range().start + new.start - op.old_range().start)
+        let at = op.new_range().start + new.start - op.old_range().start;
+        (is_once && (op.old_range().start < new.start || new.start == 0 && at == 0)).then_some(at)
     };
     let mut kept = lines.clone();
     let ops = capture_diff_slices(Algorithm::Myers, &was, &made);

@@ -70,11 +70,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     // Another set-up may have come first, or a teardown, which may have been half way at the first look.
     let _lock = Record::lock(&repository.repo.common_dir)?;
     let found = setup_facts::read(env, &repository, args.private)?;
-    let known: Vec<&str> = steps.iter().map(|step| step.name).collect();
-    let (mut steps, unseen): (Vec<Step>, Vec<Step>) =
-        plan::steps(&found).into_iter().partition(|step| args.yes || known.contains(&step.name));
-    steps.retain(|step| args.yes || wanted.contains(&step.name));
-    let mut failed: Vec<&str> = unseen.iter().map(|step| step.name).collect();
+    let shown: Vec<&str> = steps.iter().map(|step| step.name).collect();
+    let (steps, rest): (Vec<Step>, Vec<Step>) =
+        plan::steps(&found).into_iter().partition(|step| args.yes || wanted.contains(&step.name));
+    let mut failed: Vec<&str> = rest.iter().map(|step| step.name).filter(|name| !shown.contains(name)).collect();
     for step in &steps {
         let is_done = carry_out(ui, &here, &repository, step, &found.present);
         // Ctrl-C ends all of it.

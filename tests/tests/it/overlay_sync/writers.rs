@@ -139,6 +139,8 @@ fn lines_appended_where_no_newline_was_are_both_kept() {
         (".data/n.txt", "1\n2", "1\n2\na", "1\n2\nb", "1\n2\na\nb"),
         (".data/crlf.txt", "1\r\n2", "1\r\n2\r\na\r\n", "1\r\n2\r\nb\r\n", "1\r\n2\r\na\r\nb\r\n"),
         (".data/e.md", "", "a\n", "b\n", "a\nb\n"),
+        // Who ended a line ends it still, so that the next one is no part of it.
+        (".data/o.md", "1\n", "1\na", "1\nb\n", "1\na\nb\n"),
     ];
     cases.iter().for_each(|(path, start, ..)| s.put(path, start));
     s.attach();
@@ -156,6 +158,11 @@ fn lines_appended_where_no_newline_was_are_both_kept() {
     fresh.write(".data/e.md", "a\n\nb");
     w.at(&fresh.path).overlay(&["attach"]).any_status().any_out().any_err();
     assert_eq!((fresh.read(".data/e.md"), s.text(".data/e.md")), ("a\n\nb".to_owned(), "a\n\nb".to_owned()));
+    s.put(".data/n.txt", "1\n2");
+    let other = s.app.worktree("other");
+    other.write(".data/n.txt", "1\n2\nb\n");
+    w.at(&other.path).overlay(&["attach"]).any_status().any_out().any_err();
+    assert_eq!((other.read(".data/n.txt"), s.text(".data/n.txt")), ("1\n2\nb\n".to_owned(), "1\n2\nb\n".to_owned()));
 }
 
 #[test]
