@@ -18,7 +18,7 @@ use shopfloor_core::text::printable;
 use shopfloor_core::time::{Unit, render};
 
 use crate::apply::deliver::deliver;
-use crate::apply::{clone_hooks, copied_files, sandbox, transition};
+use crate::apply::{clone_hooks, copied_files, sandbox, transition, trash};
 use crate::attention;
 use crate::check_record::CheckRecord;
 use crate::context::Context;
@@ -295,6 +295,7 @@ fn execute(ctx: &Context<'_>, worker: &Worker, place: &Path, contained: Option<&
 /// of it stays: the next one would run it.
 fn prepare(ctx: &Context<'_>, (sha, tree): (&str, &str), is_contained: bool) -> Result<(PathBuf, Option<Sandbox>)> {
     let place = layout::check_worktree(&ctx.root.path, ctx.repo.is_own, is_contained);
+    trash::refuse_mounted(&place)?;
     let commit = ctx.repo.ask(&ctx.repo.top, &["commit-tree", "-p", sha, "-m", "check", tree])?;
     // What an earlier check has made of it is no obstacle.
     let is_filled = ctx.repo.trees()?.contains_key(&place) && fill(ctx, &place, &commit, is_contained).is_ok();

@@ -217,8 +217,9 @@ pub fn reset(
     Ok(kept)
 }
 
-/// Reads the losses, and refuses them unless they are to be kept. An agent may have closed its worktree.
+/// Reads the losses, and refuses them unless they are to be kept, and mounts always. An agent may have closed its worktree.
 pub fn check_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Losses> {
+    trash::refuse_mounted(worker.tree())?;
     if is_forced && !ctx.is_dry {
         fs::open_up(worker.tree());
     }

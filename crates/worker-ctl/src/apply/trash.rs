@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{FreshIndex, recorded_dir};
-use shopfloor_core::path::RelPath;
+use shopfloor_core::path::{RelPath, real};
 use shopfloor_core::pre_remove::{self, How, PreRemoveReport};
 use shopfloor_core::text::shell_word;
 
@@ -160,13 +160,22 @@ pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec
     Ok(vec![dir.display().to_string()])
 }
 
+/// Exit 1 when something is mounted in a worktree, which git would empty. One that is mounted itself may be cleaned.
+pub fn refuse_mounted(tree: &Path) -> Result<()> {
+    let itself = real(tree);
+    fs::mounts_below(tree).iter().find(|mount| **mount != itself).map_or(Ok(()), |mount| Err(mounted(mount)))
+}
+
+fn mounted(mount: &Path) -> Failure {
+    let why = format!("something is mounted at {}, which would be emptied", mount.display());
+    failure::MOUNTED.failure(why).hint(format!("unmount it first: `umount {}`", shell_word(mount)))
+}
+
 /// Exit 1 when a person has locked the worktree with `git worktree lock`, or mounted something in it.
 pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     let tree = worker.tree();
     if let Some(mount) = fs::mounts_below(tree).first() {
-        let why = format!("something is mounted at {}, which the removal would empty", mount.display());
-        let hint = format!("unmount it first: `umount {}`", shopfloor_core::text::shell_word(mount));
-        return Err(failure::MOUNTED.failure(why).hint(hint));
+        return Err(mounted(mount));
     }
     match recorded_dir(&ctx.repo.common, tree)?.is_some_and(|admin| admin.join("locked").exists()) {
         true => Err(failure::LOCKED.failure(format!("{} is locked", tree.display())).hint(format!(

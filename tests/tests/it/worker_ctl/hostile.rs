@@ -147,7 +147,10 @@ fn what_git_was_told_not_to_look_at_is_work_and_a_mount_stays() {
     std::fs::create_dir(adam.path.join("data")).unwrap();
     let mount = format!("mount --bind '{}' '{}'", data.display(), adam.path.join("data").display());
     if needs_mount(&floor.app, &mount) {
-        floor.ctl(&["nuke", "adam", "--yes", "--force"]).exit(1).err_has("something is mounted at");
+        for args in [&["nuke", "adam", "--yes", "--force"][..], &["reset", "adam", "--force"]] {
+            floor.ctl(args).exit(1).err_has("something is mounted at");
+        }
+        assert_eq!(adam.read("README.md"), "precious\n");
         assert!(data.join("photo").exists());
         floor.app.sh(&format!("umount '{}'", adam.path.join("data").display())).exit(0);
     }
