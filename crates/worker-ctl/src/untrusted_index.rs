@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::git::{Git, IndexEntries, LOOK_LIMIT, filled_links};
+use shopfloor_core::git::{Git, IndexEntries, LOOK_LIMIT, filled_links, run_git};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::{printable, shell_word};
 
@@ -32,6 +32,19 @@ impl WorkRepo {
         let entries = git.index_entries(worktree, LOOK_LIMIT)?;
         entries.each().try_for_each(|(_, path)| self.path_in(worktree, path).map(drop))?;
         Ok((git, entries))
+    }
+
+    /// Has git look again at files that are there and that it was told not to look at: a checkout or a reset would leave them
+    /// as they are.
+    pub fn unhide(&self, worktree: &Path) -> Result<()> {
+        let (git, entries) = self.index_entries(worktree)?;
+        let is_there = |path: &&[u8]| worktree.join(OsStr::from_bytes(path)).symlink_metadata().is_ok();
+        let hidden: Vec<u8> = entries.left_out().filter(is_there).flat_map(|path| [path, b"\0"].concat()).collect();
+        if hidden.is_empty() {
+            return Ok(());
+        }
+        let cmd = git.cmd_alone(worktree).args(["update-index", "--no-skip-worktree", "-z", "--stdin"]);
+        run_git("update-index", cmd.input(hidden).within(LOOK_LIMIT)).map(drop)
     }
 
     /// The directories in a worktree that a removal keeps as a whole, each with a `/` behind: repositories that git does not

@@ -63,6 +63,11 @@ impl IndexEntries {
             Some((&entry[..tab], &entry[tab + 1..]))
         })
     }
+
+    /// The paths that git does not look at, as they are not to be in the worktree.
+    pub fn left_out(&self) -> impl Iterator<Item = &[u8]> {
+        self.sparse.iter().map(Vec::as_slice)
+    }
 }
 
 /// The directories of submodules in which there are files and no repository. git never looks into them.

@@ -329,6 +329,7 @@ fn prepare(ctx: &Context<'_>, (sha, tree): (&str, &str), is_contained: bool) -> 
 
 /// Puts the files of a commit into the place, and takes away what it does not have: of contained code everything.
 fn fill(ctx: &Context<'_>, place: &Path, commit: &str, is_contained: bool) -> Result<()> {
+    ctx.repo.unhide(place)?;
     ctx.repo.ask(place, &["reset", "--quiet", "--hard", commit])?;
     ctx.repo.ask(place, &["clean", "--quiet", if is_contained { "-ffdx" } else { "-ffd" }])?;
     if ctx.repo.is_own { Ok(()) } else { copied_files::copy_all(ctx, place) }

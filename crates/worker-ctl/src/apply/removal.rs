@@ -259,6 +259,7 @@ fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<
         ["rebase-merge", "rebase-apply"].iter().try_for_each(|name| fs::remove_tree(&record.join(name)))?;
     }
     require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", worker.branch))?;
+    ctx.repo.unhide(tree)?;
     let switch = ["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base];
     let switched = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[base])?.args(switch).capture()?;
     if !switched.status.success() {

@@ -112,6 +112,21 @@ fn an_empty_commit_counts_as_work() {
 }
 
 #[test]
+fn a_reset_takes_back_what_git_was_told_not_to_look_at() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    adam.sh("git update-index --skip-worktree README.md && echo precious > README.md").exit(0);
+    let kept = floor.ctl(&["reset", "adam", "--force"]).exit(0).stdout;
+    assert_eq!(floor.root.git(&["show", &format!("{}:README.md", kept.trim())]), "precious\n");
+    assert_eq!(
+        (adam.read("README.md").as_str(), &*adam.git(&["ls-files", "-t", "README.md"])),
+        ("app\n", "H README.md\n")
+    );
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+}
+
+#[test]
 fn a_locked_worktree_is_not_removed() {
     let w = World::new();
     let floor = Floor::new(&w);
