@@ -47,7 +47,7 @@ fn pin(worker: &str) -> String {
 pub fn commit(ctx: &Context<'_>, worker: &Worker, plan: &Accept, tree: &str, message: Option<&str>) -> Result<String> {
     let (repo, Accept { base, sha, .. }) = (&ctx.repo, plan);
     let Authored { author, message: own } = authored(ctx, worker, base, sha)?;
-    let text = message.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(&own);
+    let text = message.unwrap_or(&own);
     commit_tree(repo, (tree, base), &author, &format!("{text}\n"))
 }
 

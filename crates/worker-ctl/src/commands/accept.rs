@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long)]
     pub no_check: bool,
     /// Use TEXT as the commit message [default: the message of the work]
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = visible)]
     pub message: Option<String>,
     /// Land the work of an adopted worktree as one commit, or as its own [default: as `add` was told]
     #[arg(long, value_name = "HOW")]
@@ -53,6 +53,14 @@ pub struct Args {
     /// Push the branch afterwards, to the remote that is shown first
     #[arg(long)]
     pub push: bool,
+}
+
+/// A text in which there is something to read.
+fn visible(text: &str) -> Result<String, &'static str> {
+    match text.trim() {
+        "" => Err("the text is empty; to land the message of the work, leave the option out"),
+        text => Ok(text.to_owned()),
+    }
 }
 
 /// The answer with `--json`.

@@ -158,6 +158,9 @@ fn accept_squashes_several_commits_and_lands_nothing_for_no_change() {
     assert_eq!(message(), "a\n\n- b\n- c");
     let old = tip(&floor);
     by_hand(&floor, "adam", &[("d", "4\n"), ("e", "5\n")]);
+    for empty in ["", "   "] {
+        floor.ctl(&["accept", "adam", "--message", empty]).exit(2).err_has("the text is empty");
+    }
     floor.ctl(&["accept", "adam", "--message", "Said by hand\n\nBecause."]).succeeds();
     assert_landed(&floor, "adam", &old, "two");
     assert_eq!(message(), "Said by hand\n\nBecause.");
