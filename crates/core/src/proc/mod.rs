@@ -28,7 +28,7 @@ use crate::sys;
 use crate::text::shell_word;
 
 pub use self::signals::{Deferred, check_interrupt, defer_signals, handle_signals, tidy_up};
-use self::signals::{end_groups, end_rest, groups, watch_signals};
+use self::signals::{end, end_groups, end_rest, groups, watch_signals};
 
 /// How long process groups have after a signal before they are killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -405,23 +405,22 @@ impl Cmd {
     }
 
     fn run(&self, expression: &duct::Expression) -> Result<Output> {
-        let Some(limit) = self.limit else { return self.start(expression, |handle| handle.wait().map(collect)) };
-        let mut is_over = false;
+        let limit = self.limit.unwrap_or(Duration::MAX);
+        let (begin, mut is_over) = (Instant::now(), false);
         let output = self.start(expression, |handle| {
-            if let Some(output) = handle.wait_timeout(limit)? {
-                return Ok(collect(output));
+            while begin.elapsed() < limit && check_interrupt().is_ok() {
+                if let Some(output) = handle.wait_timeout(TICK)? {
+                    return Ok(collect(output));
+                }
             }
-            is_over = true;
-            // git removes its locks when it is asked to end.
-            end_groups(&handle.pids(), Signal::TERM);
-            if handle.wait_timeout(GRACE)?.is_none() {
-                end_groups(&handle.pids(), Signal::KILL);
-            }
-            handle.wait().map(collect)
-        })?;
+            is_over = begin.elapsed() >= limit;
+            // A signal that reached us has been passed on.
+            end(handle, check_interrupt().is_err())
+        });
         if !is_over {
-            return Ok(output);
+            return output;
         }
+        check_interrupt()?;
         let (name, dir) = (self.program.file_name().unwrap_or_default().to_string_lossy(), self.dir.display());
         let why = format!("{name} took longer than {} s in {dir}, and was ended", limit.as_secs());
         let failure = Failure::new(Exit::Failed, "deadline", why);

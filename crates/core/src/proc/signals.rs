@@ -1,14 +1,19 @@
 //! What ends us, and the processes that we wait for.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::{GRACE, TICK};
+use super::{GRACE, Output, TICK, collect};
 use crate::error::{Exit, Failure, Result};
+
+/// How long we wait for the output's end of what was ended.
+const OUTPUT_END: Duration = Duration::from_secs(1);
 
 /// The signal that asked us to end, once one came while a child ran.
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
@@ -122,14 +127,36 @@ pub(super) fn end_groups(pids: &[u32], signal: Signal) {
     }
 }
 
+/// Ends a child, which is asked first unless it `is_asked` already, and waits for it and its output. A process outside of its
+/// group may hold that open for ever, as a stopped server of tmux does, so it is given up soon after the group is gone.
+pub(super) fn end(handle: &duct::Handle, is_asked: bool) -> io::Result<Output> {
+    let (pids, begin) = (handle.pids(), Instant::now());
+    if !is_asked {
+        // git removes its locks when it is asked to end.
+        end_groups(&pids, Signal::TERM);
+    }
+    while begin.elapsed() < GRACE && left(&pids).next().is_some() {
+        if let Some(output) = handle.wait_timeout(TICK)? {
+            return Ok(collect(output));
+        }
+    }
+    end_groups(&pids, Signal::KILL);
+    handle.wait_timeout(OUTPUT_END)?.map(collect).ok_or_else(|| io::ErrorKind::TimedOut.into())
+}
+
 /// Kills what is left of groups whose leaders have ended, when it `is_time`.
 pub(super) fn end_rest(pids: &[u32], is_time: impl Fn() -> bool) {
-    let left = || pids.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?));
-    while !is_time() && left().any(|group| test_kill_process_group(group).is_ok()) {
+    while !is_time() && left(pids).next().is_some() {
         thread::sleep(TICK);
     }
     // The number of a leader may be another's by now, but not that of a group that is still there.
-    for group in left() {
+    for group in left(pids) {
         let _ = kill_process_group(group, Signal::KILL);
     }
+}
+
+/// Those of the groups that are still there.
+fn left(pids: &[u32]) -> impl Iterator<Item = Pid> {
+    let groups = pids.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?));
+    groups.filter(|group| test_kill_process_group(*group).is_ok())
 }
