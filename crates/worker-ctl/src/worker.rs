@@ -385,6 +385,12 @@ impl Worker {
         format!("bring it back: `git -C {tree} branch {branch} {}`", sha.as_deref().unwrap_or("COMMIT"))
     }
 
+    /// What to do where git cannot read this file, the HEAD of its worktree.
+    pub fn head_hint(&self, head: &str) -> String {
+        let (branch, head) = (shell_word(self.branch.as_ref()), shell_word(head.as_ref()));
+        format!("if it was on its branch: `echo ref: refs/heads/{branch} > {head}`")
+    }
+
     /// What sends it this text: a program that does not run is started first, and one without a task is told by force.
     pub fn message_hint(&self, text: &str) -> String {
         let (name, is_up) = (&self.name, self.program.session == Session::Up);
@@ -396,9 +402,12 @@ impl Worker {
     /// What to do where it has nothing to review.
     pub fn review_hint(&self) -> String {
         if let Some(note) = self.notes.iter().find(|note| note.is_of_lost_branch()) {
-            return match note.is_of_own_branch() {
-                true => format!("{note}; {}, or run `worker-ctl reset {} --force`", self.branch_hint(None), self.name),
-                false => note.to_string(),
+            return match note {
+                Note::BranchGone(_) => {
+                    format!("{note}; {}, or run `worker-ctl reset {} --force`", self.branch_hint(None), self.name)
+                }
+                Note::HeadUnreadable(head) => format!("{note}; {}", self.head_hint(head)),
+                _ => note.to_string(),
             };
         }
         match self.task {

@@ -38,6 +38,8 @@ pub enum Note {
     OnBranch(Option<String>),
     /// The worker's branch, which has this name, was deleted.
     BranchGone(String),
+    /// git cannot read this file, the HEAD of its worktree.
+    HeadUnreadable(String),
     /// The branch that its work lands on, which has this name, is gone.
     TargetGone(String),
     /// What it has committed in its sandbox is not taken, for this reason.
@@ -53,7 +55,7 @@ impl Note {
         match self {
             Note::ImportRefused(_) => 0,
             Note::Unsubmitted(_) | Note::NotTyped(_) => 1,
-            Note::BranchGone(_) | Note::TargetGone(_) => 2,
+            Note::BranchGone(_) | Note::HeadUnreadable(_) | Note::TargetGone(_) => 2,
             Note::TaskUnknown(_) | Note::Restarted(_) | Note::LimitOver(_) => 3,
             _ => 4,
         }
@@ -71,12 +73,12 @@ impl Note {
 
     /// Whether the worktree is not on the worker's branch.
     pub fn is_of_own_branch(&self) -> bool {
-        matches!(self, Note::OnBranch(_) | Note::BranchGone(_))
+        matches!(self, Note::OnBranch(_) | Note::BranchGone(_) | Note::HeadUnreadable(_))
     }
 
-    /// Whether a branch is gone without which nobody can tell what the work is.
+    /// Whether a branch is gone, or not known, without which nobody can tell what the work is.
     pub fn is_of_lost_branch(&self) -> bool {
-        matches!(self, Note::BranchGone(_) | Note::TargetGone(_))
+        matches!(self, Note::BranchGone(_) | Note::HeadUnreadable(_) | Note::TargetGone(_))
     }
 }
 
@@ -112,6 +114,7 @@ impl fmt::Display for Note {
             Note::ImportRefused(why) => f.write_str(why),
             Note::Kept(place) => write!(f, "a removal or reset did not end; it kept {place}"),
             Note::BranchGone(branch) => write!(f, "its branch {branch} was deleted"),
+            Note::HeadUnreadable(head) => write!(f, "its worktree was tampered with: git cannot read {head}"),
             Note::TargetGone(branch) => write!(f, "the source has no branch {branch}; {}", target_hint(branch)),
         }
     }

@@ -267,12 +267,18 @@ fn find_limit(ctx: &Context<'_>, worker: &Worker) -> Result<Option<Input>> {
 /// During a rebase it is on no branch.
 fn find_strayed(ctx: &Context<'_>, worker: &Worker, tree: &ListedWorktree, is_lost: bool) -> Result<Option<Input>> {
     let recorded = worker.notes.iter().find(|note| note.is_of_branch());
-    let is_at_home = tree.branch.as_ref() == Some(&worker.branch) && !tree.head.bytes().all(|b| b == b'0');
+    let has_commit = !tree.head.bytes().all(|b| b == b'0');
+    let is_at_home = tree.branch.as_ref() == Some(&worker.branch) && has_commit;
     if is_at_home && recorded.is_none() && !is_lost || is_rebasing(worker.tree()) {
         return Ok(None);
     }
     let note = match is_at_home {
         true => is_lost.then(|| Note::TargetGone(ctx.repo.branch.clone())),
+        // Of one that git cannot read it lists neither a branch nor a commit.
+        false if tree.branch.is_none() && !has_commit => {
+            let head = ctx.repo.git_dir(worker.tree())?.join("HEAD");
+            Some(Note::HeadUnreadable(head.to_string_lossy().into_owned()))
+        }
         false if ctx.repo.commit(worker.tree(), &format!("refs/heads/{}", worker.branch))?.is_none() => {
             Some(Note::BranchGone(worker.branch.clone()))
         }

@@ -228,11 +228,11 @@ fn check_record<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Option<Finding<Rep
             return Some(Finding::bad("branches", detail, "take the note back", Some(Box::new(clear))));
         }
         let base = || ctx.of(worker).and_then(|ctx| ctx.repo.require_base()).ok();
-        let (back, force) = match note {
-            Note::BranchGone(_) => (worker.branch_hint(base()), " --force"),
-            _ => (format!("check out {} in {}", worker.branch, worker.worktree_path), ""),
+        let fix = match note {
+            Note::HeadUnreadable(head) => worker.head_hint(head),
+            Note::BranchGone(_) => format!("{}, or run `worker-ctl reset {name} --force`", worker.branch_hint(base())),
+            _ => format!("check out {} in {}, or run `worker-ctl reset {name}`", worker.branch, worker.worktree_path),
         };
-        let fix = format!("{back}, or run `worker-ctl reset {name}{force}`");
         return Some(Finding::bad("branches", format!("{name}: {note}"), fix, None));
     }
     let fault = worker.program.fault.clone().filter(|fault| *fault != Fault::WorktreeMissing)?;
