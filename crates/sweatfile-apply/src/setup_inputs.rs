@@ -44,16 +44,22 @@ const READERS: &[(&str, &str)] = &[
     ("pulumi cdk", "pulumi* cdk.json"),
     ("knex drizzle-kit graphql-codegen prisma", "knexfile* drizzle.* codegen* schema.prisma prisma*"),
     ("alembic sphinx-build mkdocs snakemake dvc", "alembic.ini env.py conf.py mkdocs.yml snakefile dvc.yaml"),
+    ("flask", "app.py wsgi.py __init__.py env.py .flaskenv .env"),
+    ("ng", "angular.json .angular.json package.json"),
+    ("gdb lldb", ".gdbinit .lldbinit *-gdb.py"),
+    ("tmuxinator smug tmuxp mprocs process-compose", ".tmuxinator* .smug* .tmuxp* mprocs* process-compose*"),
     ("cabal stack", "*.cabal cabal.project* stack.yaml package.yaml setup.hs setup.lhs"),
     ("rebar rebar3 nimble nim shards", "rebar.* *.nimble *.nims shard.*"),
     (
         "bundle bundler gem rake rails pod fastlane cap guard thor",
         "gemfile* gems.* *.gemspec .bundle rakefile* *.rake .ruby-version boot.rb podfile* *.podspec fastfile capfile guardfile thorfile",
     ),
+    ("rails", "config db"),
     ("cargo rustup", "cargo.* .cargo build.rs rust-toolchain*"),
     ("go", "go.mod go.sum go.work*"),
     ("composer", "composer.*"),
     ("cpanm carton perl", "cpanfile* makefile.pl build.pl"),
+    ("prove", "*.t *.pm .proverc"),
     (
         "gradle gradlew mvn mvnw ant sbt lein clojure clj mill",
         "build.xml *.sbt .sbtopts .jvmopts project *.gradle *.gradle.kts gradle buildsrc gradle.properties pom.xml .mvn project.clj deps.edn build.sc build.mill* .mill*",
@@ -93,6 +99,9 @@ const RUNNERS: &[(&str, &str)] = &[
     ("node .", "index.*js package.json"),
 ];
 
+/// What Perl and Ruby load from a directory that a command has them search: a module there takes the place of any other.
+const MODULES: &str = "*.pm *.pmc *.pl *.rb *.so";
+
 /// The directories of that table that are known only together with the one above them.
 pub const PROGRAM_DIRS: [&str; 2] = ["node_modules/.bin", ".venv/bin"];
 
@@ -112,6 +121,7 @@ pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
     let run = RUNNERS.iter().filter(|(command, _)| is_named(command));
     let mut patterns: Vec<String> = read.chain(run).map(|(_, files)| (*files).to_owned()).collect();
     patterns.extend(commands.iter().flat_map(|command| wild_words(command)));
+    patterns.extend(commands.iter().any(|command| searches_modules(command)).then(|| MODULES.to_owned()));
     let names: BTreeSet<&str> = commands.iter().flat_map(|command| names(command)).collect();
     // What most programs for JavaScript read: `vite.config.ts` is vite's, `.eslintrc.cjs` eslint's.
     patterns.extend(names.iter().map(|name| format!("{0}.config.* .{0}rc*", name.to_lowercase())));
@@ -159,8 +169,20 @@ fn directories_of_python(commands: &[String]) -> Option<BTreeSet<&str>> {
 }
 
 fn runs_python(command: &str) -> bool {
-    let mut programs = words(command).filter_map(|word| word.rsplit('/').next());
-    programs.any(|name| ["python", "pypy"].iter().any(|python| name.starts_with(python)))
+    runs(command, &["python", "pypy", "django-admin"])
+}
+
+/// Whether Perl or Ruby looks for modules in more than its own directories.
+fn searches_modules(command: &str) -> bool {
+    let names_more = ["-Mlib", "lib", "PERL5LIB", "PERL5OPT", "RUBYLIB", "RUBYOPT"];
+    let is_search = |word: &str| word.starts_with('-') && word.contains('I') || names_more.contains(&word);
+    runs(command, &["perl", "ruby"]) && words(command).any(is_search)
+}
+
+/// Whether a command runs one of these programs, of whatever version.
+fn runs(command: &str, programs: &[&str]) -> bool {
+    let mut names = words(command).filter_map(|word| word.rsplit('/').next());
+    names.any(|name| programs.iter().any(|program| name.starts_with(program)))
 }
 
 fn is_found_by_python(path: &Path, dirs: &BTreeSet<&str>) -> bool {
@@ -307,6 +329,9 @@ mod tests {
             ("cd web && python -m venv x", "web/os.py"),
             ("python tools/x.py", "tools/y.py"),
             ("yarn", ".pnp.cjs"),
+            ("PERL5OPT=-Mfoo perl x", "foo.pm"),
+            ("/usr/bin/perl5.36 -wIlib x", "lib/A/B.pm"),
+            ("perl -Mlib=. x", "Carp.pm"),
         ] {
             assert!(uses(command, path), "{command}: {path}");
         }
@@ -315,6 +340,8 @@ mod tests {
             ("remake", "Makefile"),
             ("npm ci", "src/index.js"),
             ("python3 -m venv .venv", "src/x.py"),
+            ("perl -pi -e s/a/b/ x", "Foo.pm"),
+            ("ruby x.rb", "y.rb"),
         ] {
             assert!(!uses(command, path), "{command}: {path}");
         }

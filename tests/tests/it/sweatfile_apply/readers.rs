@@ -35,6 +35,16 @@ const READ: &[(&str, &str)] = &[
     ("go test ./...", "a/a_test.go"),
     ("cargo run", "src/main.rs"),
     ("node .", "index.js"),
+    ("rails db:setup", "config/application.rb"),
+    ("flask db upgrade", "app.py"),
+    ("django-admin migrate --pythonpath=.", "settings.py"),
+    ("ng build", "angular.json"),
+    ("prove -l", "t/a.t"),
+    ("gdb -batch", ".gdbinit"),
+    ("tmuxinator start", ".tmuxinator.yml"),
+    ("perl -I. -MFoo -e 1", "Bar.pm"),
+    ("perl -Ilib -MA::B -e 1", "lib/A/B.pm"),
+    ("ruby -I. -rfoo -e 1", "foo.rb"),
 ];
 
 #[test]
