@@ -8,7 +8,8 @@ use super::lines::counted;
 use super::tree::{Members, Tree};
 
 /// The keys by which the records of a list are told apart, in the order in which they are tried. `+` joins two.
-const IDENTITIES: &str = "id _id uuid name label taskName repo command matcher+command key module event host image";
+const IDENTITIES: &str =
+    "id _id uuid name label taskName repo hooks command matcher+command key module event host image";
 
 /// Where the order of the elements says what is done, even if all of them differ.
 const SEQUENCES: &str =
@@ -56,10 +57,12 @@ fn assigned(item: &Tree) -> Option<String> {
     (!name.is_empty() && is_name(name)).then(|| name.to_owned())
 }
 
-/// The values of these keys. The commands of a hook may be in a list of its own.
+/// The values of these keys. The commands of a hook may be in a list of its own: the first of them, to which others may
+/// come, stands for `hooks`, and all of them for `command`.
 fn identity(item: &Tree, keys: &str) -> Option<String> {
     let value = |key: &str| match (item.key(key), item.key("hooks").and_then(Tree::items)) {
-        (Some(leaf @ Tree::Leaf(_)), _) => Some(leaf.name()),
+        (Some(Tree::Array(hooks)), _) if key == "hooks" => identity(hooks.first()?, "command"),
+        (Some(leaf @ Tree::Leaf(_)), _) if key != "hooks" => Some(leaf.name()),
         (None, Some(hooks)) if key == "command" => {
             let commands = hooks.iter().map(|hook| identity(hook, "command"));
             Some(commands.collect::<Option<Vec<_>>>()?.join("\u{1}"))

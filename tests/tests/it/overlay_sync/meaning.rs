@@ -200,6 +200,31 @@ fn a_record_that_both_sides_changed_stays_one() {
 }
 
 #[test]
+fn a_hook_to_which_a_command_comes_is_the_same_hook() {
+    all_merge(
+        "x.json",
+        &[
+            (
+                [
+                    r#"[{"matcher": "Bash", "hooks": [{"command": "g"}]}]"#,
+                    r#"[{"matcher": "Bash|Edit", "hooks": [{"command": "g"}]}]"#,
+                    r#"[{"matcher": "Bash", "hooks": [{"command": "g"}, {"command": "h"}]}]"#,
+                ],
+                r#"[{"matcher": "Bash|Edit", "hooks": [{"command": "g"}, {"command": "h"}]}]"#,
+            ),
+            (
+                [
+                    r#"[{"hooks": [{"command": "g"}]}]"#,
+                    r#"[{"hooks": [{"command": "g"}, {"command": "h"}]}]"#,
+                    r#"[{"hooks": [{"command": "g"}, {"command": "k"}]}]"#,
+                ],
+                r#"[{"hooks": [{"command": "g"}, {"command": "h"}, {"command": "k"}]}]"#,
+            ),
+        ],
+    );
+}
+
+#[test]
 fn a_record_is_matched_by_its_key_whatever_the_others_have() {
     let tasks =
         |build: &str| format!(r#"{{"tasks": [{{"label": "build", {build}}}, {{"type": "npm", "script": "w"}}]}}"#);
