@@ -125,6 +125,7 @@ fn land_locked(
     checked: &Checked,
 ) -> Result<Landed> {
     let _publishing = ctx.lock_root(RootLock::Publish)?;
+    publish::require_put_back(ctx, &publish::list_journals(&ctx.root.path)?)?;
     let mut is_told = false;
     // Once more if the branch moves, and once more if the commits have to be put on it.
     for _ in 0..3 {

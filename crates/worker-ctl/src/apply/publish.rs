@@ -280,18 +280,18 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
             files.require_nothing_lost(&at, failure::NOT_PUBLISHED, false)?;
             let cmd = typed(repo, source, (&git, &at, is_linked))?;
             let step = cmd.clone().args(["-c", "core.sparseCheckout=false", "read-tree", "-n", "-m", "-u", old, new]);
-            let checkout = cmd.clone();
-            let present = files.present(&root)?;
+            let (checkout, present) = (cmd.clone(), files.present(&root)?);
             // Patterns that an agent wrote would take away files that the step leaves alone.
             let merge = cmd.args(["-c", "core.sparseCheckout=false", "merge", "--quiet"]).args(ONLY_FORWARD).arg(new);
             // Ctrl-C must not leave half of it.
             let _deferred = proc::defer_signals();
             let merged = when_unlocked(&merge, &at);
             if !merged.as_ref().is_ok_and(|output| output.status.success()) {
-                proc::tidy_up(|| match now()?.as_deref() == Some(old) {
+                let put_back = proc::tidy_up(|| match now()?.as_deref() == Some(old) {
                     true => files.put_back(&git, (&at, &root), &present, (checkout, old)),
                     false => Ok(()),
-                })?;
+                });
+                put_back.map_err(|failure| not_put_back(&at, failure))?;
             }
             // What nobody has committed is there where a file comes.
             (merged?, Some((at, files.displaced(&present), step)))
@@ -335,6 +335,33 @@ fn typed(repo: &WorkRepo, source: &Path, (git, at, is_linked): (&Git, &Path, boo
     }
 }
 
+/// The journal stays, whatever the cause is.
+fn not_put_back(at: &Path, failure: Failure) -> Failure {
+    if failure::NOT_PUT_BACK.is_kind_of(&failure) {
+        return failure;
+    }
+    failure::NOT_PUT_BACK
+        .with(failure.exit, format!("files in {} are not put back yet: {failure}", at.display()))
+        .hint("mend the cause; then `worker-ctl patrol` puts them back")
+}
+
+/// Fails while what the killed accepts of these workers have written in a checkout is not put back. Who lands then, or
+/// forgets one of them, would leave it there for good.
+pub fn require_put_back(ctx: &Context<'_>, workers: &[String]) -> Result<()> {
+    let (state, source) = (ctx.state()?, ctx.source());
+    for name in workers {
+        let Some(journal) = read_journal(&ctx.root.path, name)? else { continue };
+        // The work of a host lands on the default branch.
+        let repo = match state.workers.get(name) {
+            Some(worker) => ctx.of(worker)?.repo,
+            None => ctx.clone.clone(),
+        };
+        require_source(&repo.root, &source)?;
+        put_back_killed(&repo, &source, &journal)?;
+    }
+    Ok(())
+}
+
 /// Puts back what the merge of a killed accept has written before it moved the branch.
 fn put_back_killed(repo: &WorkRepo, source: &Path, journal: &Journal) -> Result<()> {
     let Journal { old, new, .. } = journal;
@@ -352,7 +379,8 @@ fn put_back_killed(repo: &WorkRepo, source: &Path, journal: &Journal) -> Result<
     }
     // With a new file in its way git would have written nothing.
     let present = files.before.keys().cloned().collect();
-    files.put_back(&git, (&at, &root), &present, (typed(repo, source, (&git, &at, is_linked))?, old))
+    let checkout = typed(repo, source, (&git, &at, is_linked))?;
+    files.put_back(&git, (&at, &root), &present, (checkout, old)).map_err(|failure| not_put_back(&at, failure))
 }
 
 /// Options for a merge that only moves a branch forward.

@@ -31,6 +31,7 @@ pub fn nuke_each(
         let _lock = ctx.lock(name)?;
         let Some(worker) = ctx.state()?.workers.remove(name) else { continue };
         refuse(&worker)?;
+        publish::require_put_back(ctx, std::slice::from_ref(name))?;
         let ctx = &ctx.of(&worker)?;
         let kept = if stays(&worker, with_worktree) {
             forget(ctx, &worker, is_forced)?

@@ -329,6 +329,7 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     };
     let _lock = hosts::lock(&ctx.root.path, name)?;
     for (_, journal) in host_work::open_accepts(ctx, &host)? {
+        publish::require_put_back(ctx, std::slice::from_ref(&journal))?;
         publish::drop_journal(&ctx.repo, &journal)?;
     }
     let below = format!("refs/shopfloor/hosts/{name}");

@@ -129,6 +129,7 @@ fn check_there(ctx: &Context<'_>, host: &Host, there: &str, worker: &Worker, arg
 /// Plans and publishes, once more if the branch moves meanwhile.
 fn publish_work(ctx: &Context<'_>, worker: &Worker, args: &accept::Args) -> Result<Landed> {
     let _publishing = ctx.lock_root(RootLock::Publish)?;
+    publish::require_put_back(ctx, &publish::list_journals(&ctx.root.path)?)?;
     for _ in 0..3 {
         let base = ctx.repo.fetched(&ctx.source())?;
         let sha = require_review(worker)?;

@@ -160,13 +160,14 @@ fn work_lands_where_the_repository_is_on_another_disk_than_the_root() {
 #[test]
 fn a_landing_that_is_interrupted_or_killed_is_taken_back() {
     let w = World::new();
-    let floor = Floor::adopted(&w, &["adam"]);
+    let floor = Floor::adopted(&w, &["adam", "eve"]);
     let app = &floor.app;
     app.commit(".gitattributes", "*.slow filter=slow\n");
     app.commit("gone", "g\n");
     app.sh("mkfifo ~/gate; git config filter.slow.clean cat").exit(0);
     app.git(&["config", "filter.slow.smudge", "touch ~/started; cat ~/gate; cat"]);
-    up(&floor, &["adam"]);
+    up(&floor, &["adam", "eve"]);
+    by_hand(&floor, "eve", &[("other", "o\n")]);
     floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
     beside(app, "adam")
         .sh("git -c filter.slow.smudge=cat merge -q main; git rm -q gone; echo y >> README.md; echo x > anew; echo z > z.slow; git add -A; git commit -qm Work")
@@ -195,8 +196,14 @@ fn a_landing_that_is_interrupted_or_killed_is_taken_back() {
         // What git had started ends, and with it who waits for its output.
         app.sh("timeout 5 sh -c 'echo > ~/gate'").any_status();
         child.wait().unwrap();
-        assert_ne!(app.git(&["status", "--porcelain"]), "");
-        app.sh("rm -f .git/index.lock").exit(0);
+        let half = app.git(&["status", "--porcelain"]);
+        assert_ne!(half, "");
+        // While that git may still work, nobody lands, and nobody forgets what has to be put back.
+        for args in [&["accept", "adam"][..], &["accept", "eve"], &["nuke", "adam", "--force", "--yes"]] {
+            assert_eq!(refused(&floor, args, 75), "not_put_back", "{args:?}");
+        }
+        assert_eq!((tip(&floor), app.git(&["status", "--porcelain"])), (old.clone(), half));
+        app.sh("rm .git/index.lock").exit(0);
         app.git(&["config", "filter.slow.smudge", "cat"]);
         floor.ctl(&["patrol"]).exit(0).any_out().any_err();
         assert_eq!((tip(&floor), app.git(&["status", "--porcelain"])), (old.clone(), String::new()));
@@ -205,6 +212,31 @@ fn a_landing_that_is_interrupted_or_killed_is_taken_back() {
     app.git(&["config", "filter.slow.smudge", "cat"]);
     floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
     assert_eq!((app.read("anew"), app.git(&["status", "--porcelain"])), ("x\n".into(), String::new()));
+}
+
+#[test]
+fn a_landing_that_cannot_be_put_back_is_put_back_later() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, git) = (&floor.app, which("git"));
+    up(&floor, &["adam"]);
+    by_hand(&floor, "adam", &[("README.md", "theirs\n")]);
+    let old = tip(&floor);
+    let body = format!(
+        "case \" $* \" in *' merge --quiet '*) echo theirs > '{}'; exit 1;; *' checkout --quiet '*) exit 1;; esac\n\
+         exec '{}' \"$@\"",
+        app.path.join("README.md").display(),
+        git.display()
+    );
+    w.program("git", &body);
+    for _ in 0..2 {
+        assert_eq!(refused(&floor, &["accept", "adam"], 4), "not_put_back");
+    }
+    w.program("git", &format!("exec '{}' \"$@\"", git.display()));
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!((tip(&floor), app.git(&["status", "--porcelain"])), (old, String::new()));
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(app.read("README.md"), "theirs\n");
 }
 
 #[test]
