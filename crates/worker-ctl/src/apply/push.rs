@@ -151,6 +151,7 @@ fn take_in_locked(ctx: &Context<'_>, worker: &Worker, forge: &Forge) -> Result<S
     let sha = require_review(worker)?;
     require_lasting_objects(&common_dir(&own.source))?;
     let _publishing = ctx.lock_root(RootLock::Publish)?;
+    publish::require_put_back(ctx, &publish::list_journals(&ctx.root.path)?)?;
     let (branch, kept) = (&ctx.repo.branch, format!("refs/shopfloor/merged/{name}"));
     forge::fetch(&own.git, &own.source, &forge.url, &format!("+refs/heads/{branch}:{kept}"))?;
     let none = |at: &str| Failure::failed(format!("there is no branch {branch} in {at}")).hint("bring it back");
