@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::answer;
-use shopfloor_core::proc::Cmd;
+use shopfloor_core::git::{answer, failed};
+use shopfloor_core::proc::{Cmd, Status};
 use shopfloor_core::text::shell_word;
 
 use crate::failure;
@@ -81,15 +81,24 @@ impl WorkRepo {
         fs::replace(&dir.join("info/alternates"), others.as_bytes(), Some(fs::PRIVATE))?;
         let cmd = cmd.var("GIT_OBJECT_DIRECTORY", dir);
         let packed = cmd.input(ids.into_bytes()).capture()?;
+        let look = format!("`git -C {} fsck`", shell_word(&self.top));
+        // It hashes nothing. A full disk stops it, too.
+        if !packed.status.success() {
+            return Err(failed("pack-objects", &packed)
+                .hint(format!("mend the cause, then run the same command again; {look} looks at all objects")));
+        }
         let index = format!("{}-{}.idx", pack.display(), packed.text());
         // It hashes them.
         let verified = self.cmd(&self.top)?.arg("verify-pack").arg(index).capture()?;
-        if !packed.status.success() || !verified.status.success() {
-            let said = if packed.status.success() { &verified.stderr } else { &packed.stderr };
-            return Err(failure::TAMPERED
-                .failure(format!("an object that {new} brings, or one that it replaces, is not what its name says"))
-                .because(std::io::Error::other(String::from_utf8_lossy(said).trim().to_owned()))
-                .hint(format!("look at them: `git -C {} fsck`", shell_word(&self.top))));
+        match verified.status {
+            Status::Exited(0) => {}
+            Status::Exited(_) => {
+                return Err(failure::TAMPERED
+                    .failure(format!("an object that {new} brings, or one that it replaces, is not what its name says"))
+                    .because(std::io::Error::other(String::from_utf8_lossy(&verified.stderr).trim().to_owned()))
+                    .hint(format!("look at them: {look}")));
+            }
+            Status::Signalled(_) => return Err(failed("verify-pack", &verified)),
         }
         let mut repo = self.clone();
         repo.objects.clone_from(dir);

@@ -239,6 +239,20 @@ fn a_landing_that_cannot_be_put_back_is_put_back_later() {
     assert_eq!(app.read("README.md"), "theirs\n");
 }
 
+/// Nothing is wrong with the objects then.
+#[test]
+fn objects_that_git_cannot_copy_are_not_said_to_be_tampered_with() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    up(&floor, &["adam"]);
+    by_hand(&floor, "adam", &[("f", "one\n")]);
+    let (git, says) = (which("git"), "fatal: write error: No space left on device");
+    let full = format!("case \" $* \" in *' pack-objects '*) echo '{says}' >&2; exit 128;; esac\n");
+    w.program("git", &format!("{full}exec '{}' \"$@\"", git.display()));
+    assert_eq!(refused(&floor, &["accept", "adam"], 4), "git");
+    floor.ctl(&["accept", "adam"]).exit(4).any_out().err_has(says).err_has("mend the cause");
+}
+
 #[test]
 fn a_full_disk_leaves_nothing_of_a_landing() {
     let w = World::new();
