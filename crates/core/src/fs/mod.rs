@@ -255,7 +255,7 @@ fn place_new(from: &Path, to: &Path) -> io::Result<bool> {
 }
 
 /// Renames a file of our own to a name that is free, between directories of one file system, and brings the
-/// new name to the disk. `false`, and nothing done, when the name is taken or the file is gone.
+/// new name to the disk; back, if that fails. `false`, and nothing done, when the name is taken or the file is gone.
 pub fn rename_new(from: &Path, to: &Path) -> Result<bool> {
     match place_new(from, to) {
         Ok(true) => {}
@@ -264,8 +264,9 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<bool> {
         Err(e) => return Err(e).at("rename", from),
     }
     let dir = to.parent().unwrap_or(Path::new("."));
-    File::open(dir).and_then(|d| d.sync_all()).at("sync", dir)?;
-    Ok(true)
+    File::open(dir).and_then(|d| d.sync_all()).at("sync", dir).map(|()| true).inspect_err(|_| {
+        let _ = place_new(to, from);
+    })
 }
 
 /// Removes a directory that is ours with everything in it; links in it are removed, not followed. Nothing

@@ -49,11 +49,13 @@ impl Root {
         clear(self.fd(), self.mount()?).at("remove", self.path())
     }
 
-    /// As [`move_new`](Self::move_new), and brings the new name to the disk.
+    /// As [`move_new`](Self::move_new), and brings the new name to the disk; back, if that fails.
     pub fn rename_new(&self, from: &RelPath, to: &RelPath) -> Result<bool> {
         let is_moved = self.move_new(from, to)?;
         if let (true, Reach::There(dir)) = (is_moved, self.reach(to)?) {
-            sync_dir(&dir).at("sync the directory of", &self.join(to))?;
+            sync_dir(&dir).at("sync the directory of", &self.join(to)).inspect_err(|_| {
+                let _ = self.move_new(to, from);
+            })?;
         }
         Ok(is_moved)
     }

@@ -131,7 +131,9 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         return Err(match failure.exit {
             // After a signal the next command finishes the removal.
             Exit::Signal(_) => failure,
-            _ => put_back(place, &moves, worktree).and_then(|()| open.close()).err().unwrap_or(failure),
+            _ => put_back(place, &moves, worktree).and_then(|()| open.close()).err().map_or(failure, |why| {
+                why.hint("`worktree-spawn repair` puts the worktree back, or finishes the removal")
+            }),
         });
     }
     finish(place, git, open, (&moves, worktree), Decided::Here, &mut done).map_err(|failure| match &done.trash {
@@ -233,7 +235,7 @@ fn look_again(place: &Place, git: &Git, moves: &Moves) -> Result<()> {
         .hint("the worktree is back in its place; look at it and run the command again"))
 }
 
-/// Moves the worktree back and restores everything.
+/// Moves the worktree back, and restores everything.
 fn put_back(place: &Place, moves: &Moves, worktree: &mut WorktreeDir) -> Result<()> {
     if worktree.path().file_name() != moves.aside.file_name() {
         return Ok(());
@@ -241,6 +243,11 @@ fn put_back(place: &Place, moves: &Moves, worktree: &mut WorktreeDir) -> Result<
     if !worktree.rename(moves.path.file_name().unwrap_or_default())? {
         return Err(Failure::failed(format!("{} cannot go back to {}", moves.aside.display(), moves.path.display())));
     }
+    restore(place, moves)
+}
+
+/// Restores everything of a worktree that is back.
+fn restore(place: &Place, moves: &Moves) -> Result<()> {
     place.record_path(&moves.record, &moves.path)?;
     let agents = agents::in_tree(place, &moves.worktree());
     agents.iter().try_for_each(|known| Spool::new(&place.shared(), &known.agent.id).unbury())
@@ -346,6 +353,10 @@ fn recover_one(place: &Place, git: &Git, open: OpenJournal<RemovalJournal>) -> R
     let mut worktree = WorktreeDir::open(&moves.aside, &moves.record)?;
     if !is_final {
         if (at != moves.path && at != moves.aside) || moves.aside.symlink_metadata().is_err() {
+            // It ended while it put the worktree back.
+            if at == moves.aside && WorktreeDir::open(&moves.path, &moves.record)?.is_some() {
+                restore(place, &moves)?;
+            }
             return open.close().map(|()| not_begun);
         }
         let Some(found) = worktree.as_mut().filter(|_| moves.path.symlink_metadata().is_err()) else {

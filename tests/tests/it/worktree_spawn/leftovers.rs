@@ -1,6 +1,6 @@
 //! Leftovers of a removal: what has to be made deletable, and what could not be deleted.
 
-use crate::support::spawn::{app, assert_nothing_left, branch_named, subtree};
+use crate::support::spawn::{UID, app, assert_nothing_left, branch_named, state, subtree};
 use crate::support::world::{World, needs_root, write};
 
 #[test]
@@ -117,4 +117,23 @@ fn a_removal_is_done_also_where_its_place_cannot_be_given_free() {
     app.spawn(&["repair"]).exit(0).out_has("are not free for other repositories");
     app.sh(&format!("rmdir {lock}")).exit(0);
     assert_eq!(app.spawn(&["repair"]).exit(0).stdout, "");
+}
+
+#[test]
+fn a_worktree_whose_removal_ended_while_it_was_put_back_is_there() {
+    let w = World::new();
+    let app = app(&w);
+    let x = subtree(&app, &["x"]);
+    x.write("README.md", "changed\n");
+    let journal = serde_json::json!({"v": 2, "id": "main.x", "record": "x", "name": "x", "deletes": null});
+    write(&state(&app, &format!("removing/{UID}.json")), &journal.to_string());
+    let record = app.path.join(".git/worktrees/x/gitdir");
+    let before = std::fs::read_to_string(&record).unwrap();
+    let aside = x.path.with_file_name(format!(".shopfloor-tmp-{UID}"));
+    write(&record, &format!("{}/.git\n", aside.display()));
+    app.spawn(&["repair"]).exit(0).any_err().out_has("the removal of main.x was killed").out_has("is unchanged");
+    assert_eq!(std::fs::read_to_string(&record).unwrap(), before);
+    app.spawn(&["doctor"]).exit(0).any_out();
+    app.spawn(&["remove", "x"]).exit(1).err_has("README.md");
+    assert_eq!(x.read("README.md"), "changed\n");
 }
