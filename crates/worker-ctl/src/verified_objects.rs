@@ -71,7 +71,10 @@ impl WorkRepo {
                 }
             }
         }
-        let copy = HashedObjects(self.root.join("locks").join(fs::unique_name()));
+        let locks = self.root.join("locks");
+        // What killed commands have left there.
+        fs::sweep_old_temporaries(&locks)?;
+        let copy = HashedObjects(locks.join(fs::unique_name()));
         let HashedObjects(dir) = &copy;
         [dir.clone(), dir.join("info"), dir.join("pack")].iter().try_for_each(|dir| fs::create_private_dir(dir))?;
         let pack = dir.join("pack/pack");

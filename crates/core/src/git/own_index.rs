@@ -26,6 +26,10 @@ impl Git {
         let temporary = self.env().temp_dir();
         let own = self.env().state_home().map(|state| state.join("git"));
         let own = own.filter(|dir| fs::create_private_dir(dir).is_ok() && fs::can_write(dir));
+        if let Some(dir) = &own {
+            // What killed commands have left there.
+            let _ = fs::sweep_old_temporaries(dir);
+        }
         Ok(OwnIndex(own.unwrap_or(temporary).join(fs::unique_name())))
     }
 }

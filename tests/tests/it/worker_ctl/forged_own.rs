@@ -212,6 +212,11 @@ fn no_object_lands_that_is_not_what_its_name_says() {
         let sha = app.git(&["rev-parse", &format!("feature/{name}:{path}")]);
         app.path.join(format!(".git/objects/{}/{}", &sha[..2], sha[2..].trim()))
     };
+    // What killed commands have left goes as well.
+    let indexes = w.home(".local/state/shopfloor/git");
+    for left in [floor.root.path.join("locks/.shopfloor-tmp-old"), indexes.join(".shopfloor-tmp-old")] {
+        app.sh(&format!("mkdir -p '{0}' && touch -d yesterday '{0}'", left.display())).exit(0);
+    }
     for (name, land) in [("adam", "squash"), ("eve", "commits")] {
         let at = tree(&floor, name);
         at.git(&["reset", "-q", "--hard", "main"]);
@@ -236,6 +241,7 @@ fn no_object_lands_that_is_not_what_its_name_says() {
         floor.ctl(&["accept", name]).exit(0).any_out().any_err();
         let left = floor.root.sh("find locks -mindepth 1 -type d").exit(0).stdout.clone();
         assert_eq!(left, "");
+        assert_eq!(std::fs::read_dir(&indexes).unwrap().count(), 0);
     }
 }
 
