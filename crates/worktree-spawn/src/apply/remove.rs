@@ -295,9 +295,10 @@ fn finish(
         (open.entry.deletes, open.entry.is_tried) = (None, true);
         return open.save();
     }
+    // While the record is there, the next command finds what is left to be done.
+    release_excludes(place, &moves.path)?;
     place.remove_state(&moves.record_aside)?;
     fs::remove_empty_dir(&place.common_dir.join("worktrees"));
-    release_excludes(place, &moves.path)?;
     open.close()?;
     done.notes.extend(free_places(place));
     Ok(())

@@ -211,13 +211,13 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
     if take_back(place, git, &open, entry.as_ref())? {
         left += &format!("; {}", branch_stays(branch_of(&open.id, &spawn)));
     }
-    open.close()?;
     if let Some(entry) = &entry {
         // What is empty now was made for the worktree.
         let above = entry.path.parent().filter(|above| above.ends_with(".shopfloor/worktrees"));
         above.map(fs::remove_empty_dir);
     }
     release_excludes(place, entry.as_ref().map_or(&spawn.path, |entry| &entry.path))?;
+    open.close()?;
     Ok(UndoneSpawn::Undone(left))
 }
 

@@ -137,3 +137,19 @@ fn a_worktree_whose_removal_ended_while_it_was_put_back_is_there() {
     app.spawn(&["remove", "x"]).exit(1).err_has("README.md");
     assert_eq!(x.read("README.md"), "changed\n");
 }
+
+#[test]
+fn a_removal_that_failed_at_the_exclude_lines_is_finished() {
+    let w = World::new();
+    let app = app(&w);
+    let before = app.excludes();
+    subtree(&app, &["x"]);
+    app.sh("chmod 555 .git/info").exit(0);
+    let failed = app.run_bound("worktree-spawn", &["remove", "x"]).exit(4).any_out();
+    failed.err_has("info/exclude").err_has("`worktree-spawn repair` finishes the removal");
+    app.sh("chmod 755 .git/info").exit(0);
+    app.spawn(&["repair"]).exit(0).any_err().out_has("finished the removal of main.x");
+    assert_eq!(app.excludes(), before);
+    assert_nothing_left(&app, "x", "a repair");
+    app.spawn(&["doctor"]).exit(0).any_out();
+}
