@@ -10,7 +10,7 @@ use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{
     Git, ListedWorktree, answer, bare_by_mistake, failed, private_dir, require_plain_ref, when_unlocked,
 };
-use shopfloor_core::proc::{self, Cmd};
+use shopfloor_core::proc::{self, Cmd, Output, Status};
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::checkout_update::ChangedFiles;
@@ -308,23 +308,32 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
     match checkout {
         _ if has_it => Ok(true),
         _ if now.as_deref() != Some(old) => Ok(false),
-        Some((at, found, step)) => {
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            // A filter that must work, as those of git-lfs and git-crypt, stops git half way.
-            if said.contains("filter") && said.contains("failed") {
-                let why = format!("a filter cannot write the files of {}", at.display());
-                let hint = "make the filter work there, as its message says, then run the same command again";
-                return Err(failure::NOT_PUBLISHED.failure(why).because(std::io::Error::other(said)).hint(hint));
-            }
-            // git could go that step, so it is something else that fails.
-            if found.is_empty() && step.capture()?.status.success() {
-                let hint = "nothing has changed; mend the cause, then run the same command again";
-                return Err(failed("merge", &output).hint(hint));
-            }
-            Err(in_the_way(&at, &said, &found, !found.is_empty()))
-        }
+        Some((at, found, step)) => Err(not_merged(&at, &output, &found, step)?),
         None => Err(failed("update-ref", &output)),
     }
+}
+
+/// Why git did not go this step in a checkout, where the files `found` are in the place of files that come.
+fn not_merged(at: &Path, output: &Output, found: &[String], step: Cmd) -> Result<Failure> {
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let hint = "nothing has changed; mend the cause, then run the same command again";
+    // The lock that it leaves is in the way of the step, too.
+    if matches!(output.status, Status::Signalled(_)) {
+        let dir = common_dir(at);
+        let locks = format!("if it left locks as `index.lock` in {}, remove them", dir.display());
+        return Ok(failed("merge", output).hint(hint).hint(locks));
+    }
+    // A filter that must work, as those of git-lfs and git-crypt, stops git half way.
+    if said.contains("filter") && said.contains("failed") {
+        let why = format!("a filter cannot write the files of {}", at.display());
+        let hint = "make the filter work there, as its message says, then run the same command again";
+        return Ok(failure::NOT_PUBLISHED.failure(why).because(std::io::Error::other(said)).hint(hint));
+    }
+    // git could go that step, so it is something else that fails.
+    if found.is_empty() && step.capture()?.status.success() {
+        return Ok(failed("merge", output).hint(hint));
+    }
+    Ok(in_the_way(at, &said, found, !found.is_empty()))
 }
 
 /// git as its person types it in a checkout, but for one that may be an agent's: usual hooks run files of the checkout.

@@ -239,6 +239,25 @@ fn a_landing_that_cannot_be_put_back_is_put_back_later() {
     assert_eq!(app.read("README.md"), "theirs\n");
 }
 
+#[test]
+fn a_landing_whose_git_was_killed_before_it_wrote_says_so() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, git) = (&floor.app, which("git"));
+    up(&floor, &["adam"]);
+    by_hand(&floor, "adam", &[("f", "one\n")]);
+    let lock = app.path.join(".git/index.lock");
+    let killed = format!("case \" $* \" in *' merge --quiet '*) touch '{}'; kill -9 $$;; esac\n", lock.display());
+    w.program("git", &format!("{killed}exec '{}' \"$@\"", git.display()));
+    let accepted = floor.ctl(&["accept", "adam"]).exit(4).any_out();
+    accepted.err_has("git merge failed with signal 9").err_has("nothing has changed").err_has("`index.lock`");
+    w.program("git", &format!("exec '{}' \"$@\"", git.display()));
+    floor.ctl(&["accept", "adam"]).exit(75).any_out().err_has("another git works in");
+    std::fs::remove_file(lock).unwrap();
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!((app.read("f"), app.git(&["status", "--porcelain"])), ("one\n".into(), String::new()));
+}
+
 /// Nothing is wrong with the objects then.
 #[test]
 fn objects_that_git_cannot_copy_are_not_said_to_be_tampered_with() {
