@@ -153,7 +153,7 @@ fn land_locked(
             Landing::Conflict => return ask_to_resolve(ctx, &plan, is_forced),
         };
         if let Some(new) = new
-            && publish::publish(&ctx.repo, &ctx.source(), &plan, &new)?
+            && publish::publish(ctx.ui, &ctx.repo, &ctx.source(), &plan, &new)?
         {
             if matches!(plan.landing, Landing::Commit { .. }) {
                 tell_unsigned(ctx, &new);

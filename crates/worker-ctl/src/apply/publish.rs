@@ -12,6 +12,7 @@ use shopfloor_core::git::{
 };
 use shopfloor_core::proc::{self, Cmd, Output, Status};
 use shopfloor_core::text::{printable, shell_word};
+use shopfloor_core::ui::Ui;
 
 use crate::apply::checkout_update::ChangedFiles;
 use crate::context::Context;
@@ -105,7 +106,7 @@ pub fn write_journal(repo: &WorkRepo, plan: &Accept, new: &str) -> Result<()> {
 
 /// Publishes `new` on top of the planned base. Returns `false` when the branch has moved, so that the accept must be
 /// planned again. Exit 1 when a person's changes are in the way. Both leave everything as it was.
-pub fn publish(repo: &WorkRepo, source: &Path, plan: &Accept, new: &str) -> Result<bool> {
+pub fn publish(ui: &Ui, repo: &WorkRepo, source: &Path, plan: &Accept, new: &str) -> Result<bool> {
     require_plain_refs(repo, source, &plan.name)?;
     write_journal(repo, plan, new)?;
     let name = pin(&plan.name);
@@ -124,7 +125,7 @@ pub fn publish(repo: &WorkRepo, source: &Path, plan: &Accept, new: &str) -> Resu
         true => require_reviewed(&repo.with_hashed_objects(&plan.base, new)?.0, source, plan, new),
         false => require_reviewed(repo, source, plan, new),
     });
-    let published = checked.and_then(|()| advance(repo, source, &plan.base, new));
+    let published = checked.and_then(|()| advance(ui, repo, source, &plan.base, new));
     // If this fails, the ref only keeps a commit alive.
     repo.run(source, &["update-ref", "--no-deref", "-d", &name])?;
     let is_left = |failure: &Failure| failure::NOT_PUT_BACK.is_kind_of(failure);
@@ -257,7 +258,7 @@ fn require_concluded(at: &Path) -> Result<()> {
 }
 
 /// Moves the source's branch from `old` to `new`. Returns `false` if it is at another commit.
-pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool> {
+pub fn advance(ui: &Ui, repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<bool> {
     let branch = format!("refs/heads/{}", repo.branch);
     let now = || repo.commit(source, &branch);
     if now()?.as_deref() != Some(old) {
@@ -306,7 +307,13 @@ pub fn advance(repo: &WorkRepo, source: &Path, old: &str, new: &str) -> Result<b
     let has_it = now.as_deref() == Some(new)
         || now.is_some() && repo.run(source, &["merge-base", "--is-ancestor", new, &branch])?.status.success();
     match checkout {
-        _ if has_it => Ok(true),
+        _ if has_it => {
+            // A file that git cannot delete stays, and git goes on.
+            let said = String::from_utf8_lossy(&output.stderr);
+            let warnings = said.lines().filter_map(|line| line.strip_prefix("warning: "));
+            warnings.for_each(|line| ui.warn(format!("in the checkout of {}: {line}", repo.branch)));
+            Ok(true)
+        }
         _ if now.as_deref() != Some(old) => Ok(false),
         Some((at, found, step)) => Err(not_merged(&at, &output, &found, step)?),
         None => Err(failed("update-ref", &output)),

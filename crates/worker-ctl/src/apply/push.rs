@@ -164,7 +164,7 @@ fn take_in_locked(ctx: &Context<'_>, worker: &Worker, forge: &Forge) -> Result<S
     }
     let moved = match own.has(&old, &new)? {
         true => Ok(true),
-        false if own.has(&new, &old)? => publish::advance(&ctx.repo, &own.source, &old, &new),
+        false if own.has(&new, &old)? => publish::advance(ctx.ui, &ctx.repo, &own.source, &old, &new),
         false => Err(failure::NOT_PUBLISHED
             .failure(format!("{branch} here has commits that {} lacks, so it stays", printable(&forge.remote)))
             .hint(format!(

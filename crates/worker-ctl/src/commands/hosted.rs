@@ -271,7 +271,7 @@ fn advance(ctx: &Context<'_>, landed: &str) -> Result<String> {
         Ok::<bool, Failure>(ctx.repo.run(&source, &["merge-base", "--is-ancestor", older, newer])?.status.success())
     };
     let now = answer("rev-parse", &ctx.repo.run(&source, &["rev-parse", "--verify", &branch])?)?;
-    match is_in(&now, landed)? && now != landed && publish::advance(&ctx.repo, &source, &now, landed)? {
+    match is_in(&now, landed)? && now != landed && publish::advance(ctx.ui, &ctx.repo, &source, &now, landed)? {
         true => Ok(landed.to_owned()),
         // It has that already. Or the hub's branch goes another way, which its next push says.
         false => Ok(now),

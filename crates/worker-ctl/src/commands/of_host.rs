@@ -146,7 +146,7 @@ fn publish_work(ctx: &Context<'_>, worker: &Worker, args: &accept::Args) -> Resu
             Landing::Commit { tree } => {
                 landing_lfs::copy(ctx, &landing_lfs::read(ctx, None, &plan.base, tree)?)?;
                 let new = publish::commit(ctx, worker, &plan, tree, args.message.as_deref())?;
-                if publish::publish(&ctx.repo, &ctx.source(), &plan, &new)? {
+                if publish::publish(ctx.ui, &ctx.repo, &ctx.source(), &plan, &new)? {
                     return Ok(Landed::Accepted(new));
                 }
             }

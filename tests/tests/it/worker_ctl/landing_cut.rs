@@ -66,6 +66,23 @@ fn a_move_that_git_cannot_finish_leaves_the_worktree_as_it_was() {
 }
 
 #[test]
+fn a_file_that_git_cannot_delete_in_a_landing_is_named() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    app.commit("d/f", "one\n");
+    up(&floor, &["adam"]);
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    beside(app, "adam").sh("git merge -q main; git rm -q d/f; git commit -qm Work").exit(0).any_out().any_err();
+    floor.until("adam", "needs_review");
+    app.sh("chmod 500 d").exit(0);
+    let accepted = floor.root.run_bound("worker-ctl", &["accept", "adam"]).exit(0).any_out();
+    app.sh("chmod 700 d").exit(0);
+    accepted.err_has("in the checkout of main: unable to unlink 'd/f'");
+    assert_eq!(app.git(&["status", "--porcelain"]), "?? d/\n");
+}
+
+#[test]
 fn a_checkout_of_nobodys_that_another_git_holds_is_busy_wherever_it_is() {
     let w = World::new();
     let floor = Floor::adopted(&w, &["adam"]);
