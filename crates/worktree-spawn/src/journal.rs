@@ -174,7 +174,9 @@ impl<J: Journaled> OpenJournal<J> {
     /// Deletes the journal, because everything in it is done or undone.
     pub fn close(self) -> Result<()> {
         fs::remove(&self.path)?;
-        fs::remove(&lock_file(&self.path))
+        // Without the journal it means nothing, and the next command deletes it.
+        let _ = fs::remove(&lock_file(&self.path));
+        Ok(())
     }
 }
 

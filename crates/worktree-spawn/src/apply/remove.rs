@@ -299,7 +299,7 @@ fn finish(
     release_excludes(place, &moves.path)?;
     place.remove_state(&moves.record_aside)?;
     fs::remove_empty_dir(&place.common_dir.join("worktrees"));
-    open.close()?;
+    done.notes.extend(open.close().err().map(|failure| format!("{failure}; the next command tries again")));
     done.notes.extend(free_places(place));
     Ok(())
 }

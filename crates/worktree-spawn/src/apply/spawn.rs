@@ -155,7 +155,10 @@ pub fn finish(
     let mut made = MadeSubtree { known, mcp_config: PathBuf::new(), warnings: Vec::new() };
     match fill(context, start, options, &mut journal, &mut made) {
         Ok(()) => {
-            journal.close()?;
+            if let Err(failure) = journal.close() {
+                let or = "or the next command takes the spawn for killed, and undoes what nobody has used yet";
+                made.warnings.push(format!("{failure}; delete it, {or}"));
+            }
             Ok(made)
         }
         Err(failure) => {

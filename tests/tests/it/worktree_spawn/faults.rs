@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::support::spawn::{app, journals};
-use crate::support::world::{World, needs_mount, text};
+use crate::support::spawn::{app, journals, state};
+use crate::support::world::{World, needs_mount, text, write};
 
 #[test]
 fn an_unwritable_base_leaves_nothing() {
@@ -56,4 +56,30 @@ fn a_full_disk_leaves_nothing() {
     full.exit(4).err_has("error: ");
     assert_eq!((branches.as_str(), journals, is_there), ("", 0, false));
     small.succeeds();
+}
+
+#[test]
+fn a_subtree_is_made_also_where_its_journal_cannot_be_deleted() {
+    let w = World::new();
+    let app = app(&w);
+    let dir = state(&app, "journal");
+    let spawn = |name: &str, line: &str| {
+        let hook = format!("#!/bin/sh\ncd '{}' && {line} && chmod 500 .\n", dir.display());
+        app.write(".git/hooks/post-checkout", &hook);
+        app.sh("chmod +x .git/hooks/post-checkout").exit(0);
+        let made = app.run_bound("worktree-spawn", &["subtree", name]).exit(0);
+        app.sh(&format!("chmod 700 '{}'", dir.display())).exit(0);
+        assert!(Path::new(made.stdout.trim_end()).join("README.md").exists());
+        made
+    };
+    // Only its lock is left.
+    spawn("x", "rm *.json");
+    assert_eq!(journals(&app), 1);
+    assert_eq!((app.spawn(&["repair"]).exit(0).stdout.as_str(), journals(&app)), ("", 0));
+    let made = spawn("y", "true");
+    made.err_has("cannot remove ").err_has("delete it, or the next command").err_has("undoes what nobody has used yet");
+    write(&Path::new(made.stdout.trim_end()).join("work"), "mine\n");
+    app.spawn(&["repair"]).exit(0).any_err().out_has("the spawn of main.y was killed; kept ");
+    assert_eq!(journals(&app), 0);
+    app.spawn(&["doctor"]).exit(0).any_out();
 }
