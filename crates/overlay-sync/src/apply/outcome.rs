@@ -88,7 +88,7 @@ impl SyncOutcome {
         }
     }
 
-    /// Leaves out what was said of an earlier sync of the same command. Its exit code stays.
+    /// Leaves out what was said of an earlier sync of the same command. Exit codes are taken before that.
     pub fn leave_out(&mut self, said: &SyncOutcome) {
         let lists = [
             (&mut self.open, &said.open),

@@ -34,7 +34,12 @@ impl<G: Ground> SyncRun<'_, G> {
         self.ground.announce(&planned)?;
         for file in files {
             if let Err(failure) = self.step(workspace, file, todo) {
-                todo.failed.insert(file.seen.path.clone(), failure.to_string());
+                let path = &file.seen.path;
+                todo.failed.insert(path.clone(), failure.to_string());
+                // Only a write releases what waits.
+                if let Some(held) = before.held.get(path) {
+                    workspace.held.entry(path.clone()).or_insert_with(|| held.clone());
+                }
             }
         }
         // Save this before the manifest, because a later pass can find the removed entries only by comparing with the

@@ -63,6 +63,9 @@ impl SyncOutcome {
 
     /// The exit code of a command that is about one file.
     pub fn exit_for(&self, path: &RelPath) -> Exit {
+        if !self.failures.is_empty() {
+            return Exit::Failed;
+        }
         let is_decided = self.events.iter().any(|event| event.path == *path && event.rule == SyncRule::LastWrite);
         if is_decided || self.open_paths.contains(path) { Exit::No } else { Exit::Done }
     }

@@ -82,9 +82,11 @@ pub fn restore_to(staging: &Path, root: &Root, path: &RelPath, bytes: &[u8]) -> 
 /// be accepted again.
 pub fn forget_accepted(ground: &impl Ground, path: &RelPath) -> Result<()> {
     for mut workspace in ground.workspaces()? {
-        // A second part may still wait there and be accepted next.
-        let is_open = workspace.held.contains_key(path) || !ground.is_present(&workspace).unwrap_or(false);
-        if !is_open && workspace.accepted.remove(path).is_some() {
+        let Some(accepted) = workspace.accepted.get(path) else { continue };
+        // A second part may still wait there and be accepted next. What waits although it was accepted could not be written.
+        let waits = workspace.held.get(path).is_some_and(|held| !accepted.contains(&held.text));
+        if !waits && ground.is_present(&workspace).unwrap_or(false) {
+            workspace.accepted.remove(path);
             ground.save(&workspace)?;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 use shopfloor_core::time::render;
@@ -10,7 +10,6 @@ use shopfloor_core::ui::Ui;
 
 use super::disk_storage::Disk;
 use super::far_side::reach;
-use super::outcome::SyncOutcome;
 use super::outdated_edits;
 use super::user_edits::{accept_in_all, forget_accepted, take_back};
 use super::workspace_plan::{PlannedFile, RunContext, plan_files};
@@ -32,9 +31,9 @@ pub enum Verdict {
     Reject,
 }
 
-/// Carries out a verdict on what a person has seen, and syncs. Prints what the sync before it did; the outcome
-/// is what the one after it did besides.
-pub fn carry_out(ui: &Ui, overlay: &Overlay, seen: &Version, verdict: Verdict) -> Result<SyncOutcome> {
+/// Carries out a verdict on what a person has seen, and syncs. Prints what the syncs before and after it did. Returns the
+/// exit code of the command, and whether nothing of it waits any more.
+pub fn carry_out(ui: &Ui, overlay: &Overlay, seen: &Version, verdict: Verdict) -> Result<(Exit, bool)> {
     let load = || Workspace::load_all(&overlay.store.workspaces());
     let of = if let Origin::Waiting(of, ..) = &seen.origin { Some(*of) } else { None };
     let far: Vec<Workspace> = load()?.into_iter().filter(|w| w.far.is_some() && Some(w.id) == of).collect();
@@ -50,9 +49,12 @@ pub fn carry_out(ui: &Ui, overlay: &Overlay, seen: &Version, verdict: Verdict) -
     before.print(ui);
     give(&disk, overlay, &mut workspaces, seen, verdict)?;
     let mut outcome = disk.sync_workspaces(&mut workspaces)?;
-    outcome.leave_out(&before);
     forget_accepted(&disk, &seen.path)?;
-    Ok(outcome)
+    let exit = outcome.exit_for(&seen.path);
+    outcome.leave_out(&before);
+    outcome.print(ui);
+    workspaces.retain(|workspace| Some(workspace.id) == of);
+    Ok((exit, find_waiting(&workspaces, &seen.id).is_err()))
 }
 
 /// Gives a verdict on what a person has seen, if that is what waits now.

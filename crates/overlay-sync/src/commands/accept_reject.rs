@@ -20,20 +20,17 @@ pub struct Args {
 pub fn run(ui: &Ui, overlay: &Overlay, args: &Args, verdict: Verdict) -> Result<Exit> {
     overlay.require()?;
     let waiting = find_waiting(&Workspace::load_all(&overlay.store.workspaces())?, &args.id)?;
-    let exit = if ui.is_dry() {
-        preview_verdict(ui, overlay, &waiting, verdict)?
-    } else {
-        let outcome = carry_out(ui, overlay, &waiting, verdict)?;
-        outcome.print(ui);
-        outcome.exit_for(&waiting.path)
+    let (exit, is_done) = match ui.is_dry() {
+        true => (preview_verdict(ui, overlay, &waiting, verdict)?, false),
+        false => carry_out(ui, overlay, &waiting, verdict)?,
     };
     let is_accepted = verdict == Verdict::Accept;
     let (path, verb) = (printable(&waiting.path.to_string()), if is_accepted { "accept" } else { "reject" });
     if ui.is_json() {
-        ui.json(&json!({ "id": waiting.id, "path": waiting.path, "accepted": is_accepted && !ui.is_dry() }));
+        ui.json(&json!({ "id": waiting.id, "path": waiting.path, "accepted": is_accepted && is_done }));
     } else if ui.is_dry() {
         ui.line(format!("would {verb} {path}: {}", printable(&waiting.why())));
-    } else {
+    } else if is_done {
         ui.line(format!("{verb}ed {path}"));
     }
     Ok(exit)

@@ -1,6 +1,6 @@
 //! What cannot be read or written is reported, and the rest is synced.
 
-use crate::support::overlay::{OVERLAY, scene};
+use crate::support::overlay::{OVERLAY, SETTINGS, edited, scene};
 use crate::support::world::{World, text};
 
 /// Case 14 of the design.
@@ -56,6 +56,23 @@ fn a_checkout_that_git_calls_bare_is_named_with_its_cure_and_the_rest_is_synced(
     s.app.git(&["config", "core.bare", "false"]);
     s.sync(0).any_err();
     assert_eq!(s.app.read(".env"), "A=2\n");
+}
+
+#[test]
+fn what_cannot_be_written_is_not_accepted_and_still_waits() {
+    let w = World::new();
+    let hooked = "{\"a\": 1, \"hooks\": {\"Stop\": [{\"command\": \"date\"}]}}\n";
+    let s = edited(&w, SETTINGS, "{\"a\": 1}\n", hooked);
+    s.sync(1).any_err();
+    let waiting = s.held_ids();
+    s.app.sh(&format!("chmod 555 ~/{OVERLAY}/.data")).exit(0);
+    let out = s.app.run_bound("overlay-sync", &["accept", &waiting[0]]).exit(4);
+    assert_eq!(out.err_has("/a: .data/shared.json: cannot").stdout, "");
+    s.app.sh(&format!("chmod 755 ~/{OVERLAY}/.data")).exit(0);
+    s.sync(1).err_has("adds to `hooks`");
+    assert_eq!(s.held_ids(), waiting);
+    s.app.overlay(&["accept", &waiting[0]]).succeeds();
+    s.all_are(SETTINGS, hooked);
 }
 
 #[test]
