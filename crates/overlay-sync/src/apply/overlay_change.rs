@@ -33,9 +33,9 @@ pub fn change(
     make(&disk, &mut workspaces, &change)?;
     let mut outcome = disk.sync_workspaces(&mut workspaces)?;
     user_edits::forget_accepted(&disk, &change.path)?;
+    let exit = outcome.exit_for(&change.path);
     outcome.leave_out(&before);
     outcome.print(ui);
-    let exit = outcome.exit_for(&change.path);
     Ok((change, exit))
 }
 

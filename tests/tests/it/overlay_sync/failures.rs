@@ -76,6 +76,24 @@ fn what_cannot_be_written_is_not_accepted_and_still_waits() {
 }
 
 #[test]
+fn a_change_that_a_workspace_does_not_get_has_failed() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\nB=1\nC=1\n");
+    s.attach();
+    s.app.sh("chmod 555 ../b").exit(0);
+    // What the sync before the change finds counts as well.
+    for entry in ["B", "C"] {
+        let out = s.a.run_bound("overlay-sync", &["drop", ".env", entry]).exit(4);
+        out.out_has("dropped").err_has("/b: .env: cannot");
+    }
+    assert_eq!((s.a.read(".env"), s.b.read(".env")), ("A=1\n".into(), "A=1\nB=1\nC=1\n".into()));
+    s.app.sh("chmod 755 ../b").exit(0);
+    s.sync(0).any_err();
+    s.all_are(".env", "A=1\n");
+}
+
+#[test]
 fn an_unreadable_directory_is_reported_and_does_not_stop_the_rest() {
     let w = World::new();
     let s = scene(&w);
