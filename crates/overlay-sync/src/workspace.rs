@@ -362,14 +362,14 @@ impl Workspace {
     }
 
     pub fn forget(&self, dir: &Path) -> Result<()> {
-        let is_marked = self.is_marked()?;
-        fs::remove(&dir.join(Workspace::file_name(&self.id)))?;
-        // Another workspace may have taken its place.
-        if is_marked {
-            fs::remove(&Workspace::mark_in(&self.git_dir))?;
-            fs::remove(&Workspace::state_in(&self.git_dir).join("overlay"))?;
+        let (mark, overlay) = (Workspace::mark_in(&self.git_dir), Workspace::state_in(&self.git_dir).join("overlay"));
+        // Another workspace may have taken its place. Where only the id is missing, a run was killed here.
+        if self.is_marked()? || self.far.is_none() && !mark.exists() && overlay.exists() {
+            fs::remove(&mark)?;
+            fs::remove(&overlay)?;
         }
-        Ok(())
+        // This goes last: without it no later run finds the rest.
+        fs::remove(&dir.join(Workspace::file_name(&self.id)))
     }
 
     /// Every manifest in `dir`, ordered by root. Paths that lead outside are refused as they are read.

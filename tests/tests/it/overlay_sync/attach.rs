@@ -1,7 +1,8 @@
 //! Which worktrees take part: `attach`, `detach` and the hook.
 
 use crate::support::overlay::{OVERLAY, edited, scene};
-use crate::support::world::{World, mode, text};
+use crate::support::sweep::sweep_tool;
+use crate::support::world::{Repo, World, mode, text, write};
 
 /// Case 1 of the design.
 #[test]
@@ -59,6 +60,29 @@ fn detach_syncs_the_last_edit_and_leaves_no_files_behind() {
     assert!(!s.app.path.parent().unwrap().join("a").exists());
     s.app.sh("rm -rf ../b; overlay-sync sync").exit(0).err_has("does not exist");
     assert_eq!(s.app.overlay(&["detach", "../b"]).exit(0).any_out().stderr, "");
+}
+
+#[test]
+fn a_detach_that_was_killed_can_be_repeated() {
+    let w = World::new();
+    let prepare = |name: &str| {
+        let app = w.repo(&format!("eng/repos/{name}"));
+        app.commit(".gitignore", ".env*\n");
+        write(&w.home(&format!(".local/share/shopfloor/overlays/{name}/.env")), "A=1\n");
+        app.overlay(&["attach"]).succeeds();
+        app.write(".env", "A=2\n");
+        app
+    };
+    let finish = |app: &Repo<'_>, when: &str| {
+        app.overlay(&["detach"]).exit(0).any_out().any_err();
+        for name in ["id", "overlay"] {
+            assert!(!app.has(&format!(".git/shopfloor/overlay-sync/{name}")), "{name} {when}");
+        }
+    };
+    sweep_tool("overlay-sync", prepare, &["detach"], finish);
+    let app = prepare("half");
+    std::fs::remove_file(app.path.join(".git/shopfloor/overlay-sync/id")).unwrap();
+    finish(&app, "without an id");
 }
 
 #[test]
