@@ -11,6 +11,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
+use shopfloor_core::text::shell_word;
 
 use crate::conflict::ConflictRecord;
 use crate::failure;
@@ -210,7 +211,15 @@ impl OverlayStore {
 
     /// Exit 2 when the overlay belongs to another repository.
     pub fn check_owner(&self, common_dir: &Path) -> Result<()> {
-        let Some(other) = self.owner()?.filter(|owner| owner.as_path() != common_dir) else { return Ok(()) };
+        // Nobody can attach to an overlay without this file, so it must not be moved away.
+        let own = Owner { v: VERSION, common_dir: common_dir.to_path_buf() };
+        let own = PathBuf::from(serde_json::to_string(&own).unwrap_or_default());
+        let hint = format!(
+            "if the overlay is this repository's, write it again: `printf %s {} > {}`",
+            shell_word(&own),
+            shell_word(&self.dir.join("repository.json"))
+        );
+        let Some(other) = self.owner(&hint)?.filter(|owner| owner.as_path() != common_dir) else { return Ok(()) };
         let overlay = self.dir.with_file_name("");
         Err(failure::OTHER_REPOSITORY
             .failure(format!("the overlay {} belongs to {}", overlay.display(), other.display()))
@@ -222,11 +231,11 @@ impl OverlayStore {
 
     /// The repository that it belongs to, if that is not there any more.
     pub fn lost_owner(&self) -> Option<PathBuf> {
-        self.owner().ok()?.filter(|owner| matches!(owner.try_exists(), Ok(false)))
+        self.owner("").ok()?.filter(|owner| matches!(owner.try_exists(), Ok(false)))
     }
 
-    fn owner(&self) -> Result<Option<PathBuf>> {
-        Ok(self.load("repository.json")?.map(|Owner { common_dir, .. }| common_dir))
+    fn owner(&self, hint: &str) -> Result<Option<PathBuf>> {
+        Ok(self.load_with("repository.json", hint)?.map(|Owner { common_dir, .. }| common_dir))
     }
 
     /// Keeps a text. Its digest finds it for as long as [`KEPT`], and longer while something refers to it.
@@ -414,9 +423,14 @@ impl OverlayStore {
 
     /// A state file; `None` when it does not exist.
     fn load<T: for<'de> Deserialize<'de>>(&self, name: &str) -> Result<Option<T>> {
+        self.load_with(name, "move the file away")
+    }
+
+    /// The same with another hint for one that is damaged.
+    fn load_with<T: for<'de> Deserialize<'de>>(&self, name: &str, hint: &str) -> Result<Option<T>> {
         let path = self.dir.join(name);
         let bytes = fs::read_no_follow(&path)?;
-        bytes.map(|bytes| parse_state(&path, &bytes, "move the file away")).transpose()
+        bytes.map(|bytes| parse_state(&path, &bytes, hint)).transpose()
     }
 
     /// Every state file in a directory.

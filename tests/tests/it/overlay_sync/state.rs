@@ -33,6 +33,21 @@ fn state_that_leads_outside_is_refused_and_output_shows_no_contents() {
 }
 
 #[test]
+fn what_the_hint_about_a_damaged_record_of_the_repository_says_mends_it() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    std::fs::write(s.overlay(".overlay-sync/repository.json"), "").unwrap();
+    s.app.overlay(&["doctor"]).exit(1).any_err().out_has("write it again");
+    let failed = s.app.overlay(&["sync"]).exit(2);
+    assert_eq!(failed.stdout, "");
+    s.app.sh(failed.stderr.split('`').nth(1).unwrap()).exit(0);
+    s.app.overlay(&["sync"]).succeeds();
+    s.app.overlay(&["doctor"]).exit(0).any_out().any_err();
+}
+
+#[test]
 fn state_of_version_1_is_still_read() {
     let w = World::new();
     let s = scene(&w);
