@@ -246,13 +246,13 @@ impl Git {
         let lines: Vec<&[u8]> = output.stdout.strip_suffix(b"\n").unwrap_or(&[]).split(|b| *b == b'\n').collect();
         let path = |i: usize| lines.get(i).map(|l| PathBuf::from(OsString::from_vec(l.to_vec())));
         let (Some(git_dir), Some(common_dir), Some(hooks_dir)) = (path(0), path(1), path(2)) else {
-            return Err(Failure::new(
-                Exit::Bad,
-                "not_a_repository",
-                format!("no usable git repository at {}", cwd.display()),
-            )
-            .because(anyhow::anyhow!(git_said(&output)))
-            .hint(main_checkout::way_out(cwd)));
+            if matches!(output.status, proc::Status::Signalled(_)) {
+                return Err(failed("rev-parse", &output).hint("run the same command again"));
+            }
+            let why = format!("no usable git repository at {}", cwd.display());
+            return Err(Failure::new(Exit::Bad, "not_a_repository", why)
+                .because(anyhow::anyhow!(git_said(&output)))
+                .hint(main_checkout::way_out(cwd)));
         };
         if lines.len() > 5 {
             let asked = cmd.args(["rev-parse", "--path-format=absolute", "--git-common-dir"]).capture()?.stdout;

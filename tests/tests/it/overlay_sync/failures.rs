@@ -129,6 +129,16 @@ fn a_worktree_that_cannot_be_entered_is_there_all_the_same() {
     s.all_are(".env", "A=2\nB=1\n");
 }
 
+#[test]
+fn a_git_that_was_killed_refuses_nothing() {
+    let w = World::new();
+    let s = scene(&w);
+    w.program("git", "kill -KILL $$");
+    let out = s.app.overlay(&["status"]).exit(4);
+    out.err_has("git rev-parse failed with signal 9").err_has("run the same command again");
+    assert!(!out.stderr.contains("git refuses"), "{out}");
+}
+
 /// It is about paths on stdin, and says nothing of the answer, unlike `worktree-spawn list -z`.
 #[test]
 fn z_without_paths_on_stdin_is_refused() {
