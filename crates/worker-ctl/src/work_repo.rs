@@ -161,7 +161,7 @@ impl WorkRepo {
     /// Makes a worktree without files at `path` for a branch, which is made first if `new` names a commit for it. This
     /// git obeys the clone's own configuration, which names nothing that runs before a file is written.
     pub fn add_worktree(&self, path: &Path, branch: &str, new: Option<&str>) -> Result<()> {
-        self.plain.require_sound_records(&self.common)?;
+        self.plain.require_records_for_another(&self.common)?;
         let cmd = self.plain.cmd_alone(&self.top).args(["worktree", "add", "--quiet", "--no-checkout"]);
         let cmd = match new {
             Some(at) => cmd.args(["--no-track", "-b", branch]).arg(path).arg(at),
@@ -173,7 +173,7 @@ impl WorkRepo {
 
     /// Makes a worktree without files at `path`, which is on no branch.
     pub fn add_detached(&self, path: &Path, at: &str) -> Result<()> {
-        self.plain.require_sound_records(&self.common)?;
+        self.plain.require_records_for_another(&self.common)?;
         let cmd = self.plain.cmd_alone(&self.top).args(["worktree", "add", "--quiet", "--no-checkout", "--detach"]);
         answer("worktree add", &cmd.arg(path).arg(at).within(ASK_LIMIT).capture()?)?;
         self.git.look_again()

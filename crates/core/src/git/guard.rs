@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::integrity::{
-    clean, refuse_linked_state, refuse_other_objects, require_plain, require_plain_common, tampered,
+    clean, refuse_linked_state, refuse_other_objects, require_plain, require_plain_common, require_plain_for_others,
+    tampered,
 };
 use super::proven_worktree::WorktreeDir;
 use super::sanitized_common_dir::{Owner, Setting, require_no_way_out, runs_nothing};
@@ -285,11 +286,16 @@ impl Git {
         pinned.common_dir.iter().fold(cmd, |cmd, common_dir| cmd.var("GIT_COMMON_DIR", common_dir))
     }
 
-    /// Fails with the kind `tampered`, naming the file, if git would wait for ever on the record of a worktree: `git
-    /// worktree add` reads all of them.
+    /// Fails with the kind `tampered`, naming the file, if git would wait for ever on the record of a worktree.
     pub fn require_sound_records(&self, common_dir: &Path) -> Result<()> {
         let all = common_dir.join("worktrees");
         fs::list(&all)?.iter().try_for_each(|name| require_plain(&all.join(name)))
+    }
+
+    /// The same of what `git worktree add` reads of all records.
+    pub fn require_records_for_another(&self, common_dir: &Path) -> Result<()> {
+        let all = common_dir.join("worktrees");
+        fs::list(&all)?.iter().try_for_each(|name| require_plain_for_others(&all.join(name)))
     }
 
     /// Looks again which worktrees of the clone git can read, for programs that keep running.

@@ -15,6 +15,11 @@ const READ_FIRST: ([&str; 5], u64) = (["HEAD", "gitdir", "commondir", "config.wo
 /// The directories there that git reads as it starts.
 const READ_DIRS: [&str; 2] = ["logs", "refs"];
 
+/// What git reads of the record of every worktree to make another one, beside the refs whose names are in capitals. An
+/// operation under way may hold the branch.
+const READ_FOR_OTHERS: [&str; 7] =
+    ["commondir", "gitdir", "locked", "rebase-apply", "rebase-merge", "refs", "reftable"];
+
 /// What people and programs have links for in a git directory. git would write through any other, and git-lfs empties
 /// the `tmp` of its directory.
 const KNOWN_LINKS: [&str; 9] =
@@ -47,13 +52,26 @@ fn is_special(kind: FileType) -> bool {
 /// Fails with the kind `tampered` unless everything in a worktree's private git directory is a plain file or directory,
 /// or a link that programs are known to make. git would wait for ever on a pipe, and write through a link.
 pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
+    require_plain_where(git_dir, |_| true)
+}
+
+/// The same of what git reads there to make another worktree.
+pub(super) fn require_plain_for_others(git_dir: &Path) -> Result<()> {
+    // HEAD may name any other of these refs.
+    let is_ref = |name: &OsStr| name.as_bytes().first().is_some_and(u8::is_ascii_uppercase);
+    require_plain_where(git_dir, |name| is_ref(name) || READ_FOR_OTHERS.iter().any(|read| name == *read))
+}
+
+fn require_plain_where(git_dir: &Path, counts: impl Fn(&OsStr) -> bool) -> Result<()> {
     if !git_dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         return odd(git_dir, "is not a directory");
     }
     // Submodules have repositories of their own there, and the tools their state, which has a look of its own.
     let is_gits = |entry: &walkdir::DirEntry| {
         entry.depth() > 1
-            || entry.file_name() != "shopfloor" && !(entry.file_name() == "modules" && entry.file_type().is_dir())
+            || counts(entry.file_name())
+                && entry.file_name() != "shopfloor"
+                && !(entry.file_name() == "modules" && entry.file_type().is_dir())
     };
     for entry in walkdir::WalkDir::new(git_dir).min_depth(1).into_iter().filter_entry(is_gits).filter_map(Result::ok) {
         let kind = entry.file_type();

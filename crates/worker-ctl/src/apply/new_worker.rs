@@ -134,7 +134,12 @@ fn undo(ctx: &Context<'_>, worktree: &Path, branch: &str, base: &str) -> Result<
     if worktree.symlink_metadata().is_ok() {
         ctx.clone.remove_worktree(worktree)?;
     }
-    ctx.clone.update_ref(&["-d", &format!("refs/heads/{branch}"), base])
+    let name = format!("refs/heads/{branch}");
+    // git may not have come to make it.
+    match ctx.clone.commit(&ctx.clone.top, &name)? {
+        None => Ok(()),
+        Some(_) => ctx.clone.update_ref(&["-d", &name, base]),
+    }
 }
 
 /// Writes the worker's table in `config.toml`. Returns the file's text before and after.

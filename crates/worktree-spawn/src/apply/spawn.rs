@@ -120,7 +120,7 @@ fn make_records(context: &SpawnContext<'_>, plan: &Plan, journal: &mut OpenJourn
     here.git(context.git, context.place)?;
     let git = context.git;
     let common_dir = &context.place.common_dir;
-    git.require_sound_records(common_dir)?;
+    git.require_records_for_another(common_dir)?;
     // git obeys the configuration of the worktree it is run in, if the repository has one for each.
     git.refuse_own_hooks(common_dir, &here.git_dir)?;
     let how = ["worktree", "add", "--quiet", "--no-checkout"];

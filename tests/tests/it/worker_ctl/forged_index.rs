@@ -149,8 +149,14 @@ fn the_record_of_one_worktree_stops_no_other_worker() {
         floor.root.sh(&make).exit(0);
         floor.ctl(&["patrol"]).exit(0).any_out().err_has("adam: ");
         floor.ctl(&["review", "eve"]).exit(0).any_out().err_has("adam: ");
+        // git reads it to make a worktree, and no branch is made before.
+        floor.ctl(&["add", "abel"]).exit(4).any_out().err_has("worktrees/adam/").err_has("move it away");
         floor.root.sh(&undo).exit(0);
     }
+    let pipe = format!("cd '{}' && mv index ../../was && mkfifo index", record.display());
+    floor.root.sh(&pipe).exit(0);
+    floor.ctl(&["add", "abel"]).exit(0).any_out().any_err();
+    floor.root.sh(&format!("mv -f '{0}/../../was' '{0}/index'", record.display())).exit(0);
     floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
 }
 

@@ -313,19 +313,24 @@ fn a_branch_that_goes_because_its_changes_are_elsewhere_keeps_its_tip() {
 
 #[test]
 fn a_pipe_in_one_record_is_named_and_stops_only_what_must_read_it() {
-    for file in ["HEAD", "gitdir", "commondir", "index"] {
+    for file in ["HEAD", "gitdir", "commondir", "index", "config.worktree", "logs/HEAD"] {
         let w = World::new();
         let app = app(&w);
         let adam = subtree(&app, &["adam"]);
         subtree(&app, &["eve"]);
-        app.sh(&format!("cd .git/worktrees/eve && mv {file} ../was && mkfifo {file}")).exit(0);
+        app.sh(&format!("cd .git/worktrees/eve && touch {file} && mv {file} ../../was && mkfifo {file}")).exit(0);
         app.spawn(&["list", "--status"]).any_status().any_err().out_has("main.adam");
-        app.spawn(&["subtree", "new"]).exit(4).err_has(&format!("eve/{file} is not a file"));
+        // git reads the other files in her own worktree only.
+        if ["HEAD", "gitdir", "commondir"].contains(&file) {
+            app.spawn(&["subtree", "new"]).exit(4).err_has(&format!("eve/{file} is not a file"));
+        } else {
+            app.spawn(&["subtree", "beside"]).exit(0).any_out().any_err();
+        }
         assert!(app.apply(&["check", "--all"]).any_status().any_err().any_out().status != Some(124));
         app.shopfloor(&["status"]).any_status().any_err().out_has("adam");
         app.spawn(&["remove", "adam"]).succeeds();
         assert!(!adam.path.exists(), "{file}");
-        app.sh(&format!("cd .git/worktrees/eve && mv ../was {file}")).exit(0);
+        app.sh(&format!("cd .git/worktrees/eve && mv ../../was {file}")).exit(0);
         app.spawn(&["subtree", "new"]).succeeds();
     }
 }
