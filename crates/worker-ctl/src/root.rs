@@ -383,11 +383,17 @@ fn unlisted(root: &Path) -> Failure {
 /// exists. It does not depend on the branch that is checked out.
 pub fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<String> {
     let ask = |args: &[&str]| -> Result<String> { Ok(git.cmd(source).args(args.iter().copied()).capture()?.text()) };
-    let listed = ask(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"])?;
-    let exists = |name: &str| listed.lines().any(|branch| branch == name);
+    let listed = ask(&["for-each-ref", "--format=%(refname:lstrip=2) %(symref:lstrip=2)", "refs/heads"])?;
+    let find = |name: &str| listed.lines().filter_map(|line| line.split_once(' ')).find(|(branch, _)| *branch == name);
+    // No work lands on a symbolic ref: that is only another name of a branch.
+    let exists = |name: &str| find(name).is_some_and(|(_, of)| of.is_empty());
     if let Some(name) = named.filter(|name| !exists(name)) {
-        return Err(Failure::usage(format!("the source has no branch `{name}`"))
-            .hint("`git branch` in the source lists its branches"));
+        return Err(match find(name) {
+            Some((_, of)) => Failure::usage(format!("`{name}` is another name of the branch `{of}`"))
+                .hint(format!("name that one: `--branch {}`", shell_word(of.as_ref()))),
+            None => Failure::usage(format!("the source has no branch `{name}`"))
+                .hint("`git branch` in the source lists its branches"),
+        });
     }
     let head = ask(&["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"])?;
     let head = head.trim().strip_prefix("refs/remotes/origin/").filter(|name| exists(name));

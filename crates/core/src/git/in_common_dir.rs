@@ -92,7 +92,7 @@ pub fn require_plain_ref(common_dir: &Path, name: &str) -> Result<()> {
     match fs::read_no_follow(&file)? {
         Some(text) if name.starts_with("refs/") && text.starts_with(b"ref:") => {
             Err(tampered(format!("{} names another ref", file.display()))
-                .hint(format!("look at it and move it away: `cat {}`", shell_word(&file))))
+                .hint(format!("look at it: `cat {}`; if you did not make it, move it away", shell_word(&file))))
         }
         _ => Ok(()),
     }

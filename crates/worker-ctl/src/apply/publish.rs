@@ -138,8 +138,14 @@ pub fn publish(ui: &Ui, repo: &WorkRepo, source: &Path, plan: &Accept, new: &str
 
 /// Fails with the kind `tampered` if git would write what an accept writes in the source, or a log of that, elsewhere.
 fn require_plain_refs(repo: &WorkRepo, source: &Path, worker: &str) -> Result<()> {
-    let written = [pin(worker), format!("refs/heads/{}", repo.branch), "HEAD".to_owned()];
-    written.iter().try_for_each(|name| require_plain_ref(&common_dir(source), name))
+    let common = common_dir(source);
+    ["HEAD", &pin(worker)].iter().try_for_each(|name| require_plain_ref(&common, name))?;
+    require_plain_ref(&common, &format!("refs/heads/{}", repo.branch)).map_err(|failure| match repo.is_own {
+        true => {
+            failure.hint("or let work land on another branch: `worker-ctl add --worktree WORKTREE --target BRANCH`")
+        }
+        false => failure.hint("or set `branch` in `[repo]` of config.toml to the branch that work goes to"),
+    })
 }
 
 /// Exit 1 unless what lands is what was reviewed, also by the source's own objects: the clone's may be forged.

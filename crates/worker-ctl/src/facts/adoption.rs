@@ -198,7 +198,7 @@ impl Adoptable {
         self.require_target(&Git::find(ctx.env)?, &target).map(|()| target)
     }
 
-    /// Exit 2 unless this is another branch than the worktree's, and exists here.
+    /// Exit 2 unless this is another branch than the worktree's, exists here, and is no other name of a branch.
     pub fn require_target(&self, git: &Git, target: &str) -> Result<()> {
         let hint = "name another branch with `--target BRANCH`; `git branch` lists them";
         if target == self.branch {
@@ -206,8 +206,12 @@ impl Adoptable {
         }
         let common = &self.repo.common_dir;
         let name = format!("refs/heads/{target}");
-        let asked = git.common(common)?.cmd(common).args(["rev-parse", "--verify", "--quiet", &name]).capture()?;
-        match asked.status.success() {
+        let ask = |args: &[&str]| git.common(common)?.cmd(common).args(args.iter().copied()).capture();
+        if let Some(of) = ask(&["symbolic-ref", "--quiet", &name])?.text().strip_prefix("refs/heads/") {
+            return Err(Failure::usage(format!("`{target}` is another name of the branch `{of}`"))
+                .hint(format!("name that one: `--target {}`", shell_word(of.as_ref()))));
+        }
+        match ask(&["rev-parse", "--verify", "--quiet", &name])?.status.success() {
             true => Ok(()),
             false => Err(Failure::usage(format!("there is no branch `{target}` here")).hint(hint)),
         }

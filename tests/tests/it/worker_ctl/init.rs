@@ -1,5 +1,6 @@
 //! worker-ctl: `init` creates a root and only reads the source.
 
+use crate::support::worker::{by_hand, staff};
 use crate::support::world::{Repo, World, needs_ordinary_user};
 
 #[test]
@@ -34,6 +35,26 @@ fn init_only_reads_the_source() {
         !w.at(&other).run("git", &["push", "-q", "origin", "refs/remotes/origin/trunk:refs/heads/x"]).exits_with(0)
     );
     assert_eq!(app.git(&["branch", "--list", "x"]), "");
+}
+
+/// As after a rename.
+#[test]
+fn work_lands_on_no_other_name_of_a_branch() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let app = &floor.app;
+    by_hand(&floor, "adam", &[("a", "1\n")]);
+    app.sh("git branch -q -m master && git symbolic-ref refs/heads/main refs/heads/master").exit(0);
+    floor.ctl(&["review", "adam"]).exit(0).any_out().any_err();
+    let refused = floor.ctl(&["accept", "adam"]).exit(4).any_out();
+    refused.err_has("main names another ref").err_has("set `branch` in `[repo]` of config.toml");
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    app.run("worker-ctl", &["add", "--worktree", "../feat", "--target", "main"]).exit(2).err_has("`--target master`");
+    let other = w.home("other").display().to_string();
+    app.run("worker-ctl", &["init", "--target", &other, "--branch", "main"]).exit(2).err_has("`--branch master`");
+    // The branch itself is found without its name.
+    app.run("worker-ctl", &["init", "--target", &other]).succeeds();
+    assert!(w.at(&other).read("config.toml").contains("branch = \"master\""));
 }
 
 /// The branch is then chosen as `init` does it.
