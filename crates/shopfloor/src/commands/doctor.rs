@@ -9,7 +9,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc::map_parallel;
 use shopfloor_core::text::printable;
-use shopfloor_core::ui::Ui;
+use shopfloor_core::ui::{Ui, in_front_words};
 
 use crate::facts::repository;
 use crate::facts::run_tool::{Answer, ask, command};
@@ -112,7 +112,7 @@ fn is_unused(tool: &str, answer: &Answer) -> bool {
 }
 
 fn show_all(ui: &Ui, tool: &str, answer: &Answer) -> bool {
-    let text = |record: &Value, key: &str| record[key].as_str().map(str::to_owned);
+    let text = |record: &Value, key: &str| record[key].as_str().map(in_front_words);
     let is_unused = is_unused(tool, answer) && !answer.has_lost_root();
     if is_unused {
         show(ui, tool, "state", true, "not set up in this repository".to_owned(), None);

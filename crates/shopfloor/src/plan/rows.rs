@@ -151,6 +151,7 @@ fn agent_row(record: &Value) -> Row {
     // Its command ended with another code than 0, or with a signal.
     let has_failed = record["exit"].is_object() && record["exit"]["code"] != 0;
     let is_bad = record["alive"] == "died" || has_failed || record["error"].is_string();
+    let wrong = text(record, "error").map(|error| in_front_words(&error));
     Row {
         kind: text(record, "kind").unwrap_or_default(),
         agent: text(record, "agent").filter(|_| record["managed"] == true),
@@ -158,7 +159,7 @@ fn agent_row(record: &Value) -> Row {
         dirty: record["dirty"].as_bool(),
         pending: record["pending"].as_u64().unwrap_or(0),
         parent: text(record, "parent"),
-        told: Told { text: text(record, "error").unwrap_or_default(), wrong: text(record, "error"), ..Told::default() },
+        told: Told { text: wrong.clone().unwrap_or_default(), wrong, ..Told::default() },
         is_main: record["id"] == "root",
         // Whoever made a worktree by hand gave it no name, and an agent can.
         is_known: record["managed"] == true || record["id"] == record["branch"],

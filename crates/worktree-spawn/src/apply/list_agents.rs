@@ -102,8 +102,11 @@ impl ListedAgent {
         let KnownAgent { agent, worktree, is_managed, error, .. } = &self.known;
         let is_known = error.is_none();
         let liveness = if is_known { self.liveness } else { Liveness::Unknown };
-        let lost =
-            "its worktree is not where git's record says; `worktree-spawn repair` finds it or says how it comes back";
+        let lost = format!(
+            "its worktree is not where git's record says; `worktree-spawn repair` finds it or says how it comes back; if you \
+             deleted it: `worktree-spawn remove {}`",
+            agent.id
+        );
         let more = json!({
             "slug": is_known.then_some(&agent.slug),
             "agent": agent.agent.as_ref().filter(|_| is_known),
@@ -115,7 +118,7 @@ impl ListedAgent {
             "pending": self.pending,
             "children": self.children,
             "managed": is_managed,
-            "error": error.as_deref().or(worktree.is_lost.then_some(lost)).or(self.trouble()),
+            "error": error.as_deref().or(worktree.is_lost.then_some(lost.as_str())).or(self.trouble()),
         });
         let (dirty, (ahead, behind)) = (self.is_dirty, self.distance.unzip());
         let mut asked =

@@ -271,6 +271,8 @@ fn go_finds_a_worktree_by_any_of_its_names() {
     app.shopfloor(&["new", "lost"]).exit(0).any_out().any_err();
     std::fs::remove_dir_all(app.path.with_file_name("app.worktrees").join("lost")).unwrap();
     app.shopfloor(&["go", "lost"]).exit(1).err_has("app.worktrees/lost is not there").err_has("`shopfloor doctor`");
+    app.shopfloor(&["status"]).any_status().any_err().out_has("if you deleted it: `shopfloor rm main.lost`");
+    app.shopfloor(&["doctor"]).any_status().any_err().out_has("with `shopfloor rm main.lost`");
     app.spawn(&["subtree", "adam"]).exit(0).any_out().any_err();
     app.shopfloor(&["go", "adam"]).exit(1).err_has("adam could be main.adam or worker/adam");
     assert_eq!(app.shopfloor(&["go", "worker/adam"]).exit(0).stdout, adam);
