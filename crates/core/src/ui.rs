@@ -45,7 +45,7 @@ const FRONT_WORDS: [(&str, &str); 27] = [
     ("no root of worker-ctl is recorded in the repository", "there is no agent yet in the repository"),
     (
         "create a root with `worker-ctl init`, or name one with",
-        "make one with `shopfloor new NAME` or `shopfloor adopt PATH`, or name a root with",
+        "make one with `shopfloor new NAME TASK` or `shopfloor adopt PATH`, or name a root with",
     ),
     // The front door has no such options.
     ("choose another directory with `--root DIR`", "choose another directory with `WORKER_CTL_ROOT=DIR`"),

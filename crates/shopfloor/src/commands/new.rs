@@ -196,8 +196,11 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
     let id = args.host.as_ref().map_or_else(|| args.name.clone(), |host| format!("{host}:{}", args.name));
     let skips = args.yolo || args.sandbox && !args.ask;
     add.push(if skips { "--yolo" } else { "--ask" }.to_owned());
-    // A root is made with the first agent.
-    if args.host.is_none() && lacks_root(env)? {
+    // A root is made with the first agent, and a host belongs to one.
+    if lacks_root(env)? {
+        if let Some(host) = &args.host {
+            return Err(no_host(host));
+        }
         let init = vec!["init".to_owned()];
         if common.dry_run {
             return pass_on(ui, env, common, "worker-ctl", init);
@@ -248,6 +251,13 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
         false => ui.line(printable(path)),
     }
     Ok(Exit::Done)
+}
+
+fn no_host(host: &str) -> Failure {
+    let name = shell_word(host.as_ref());
+    Failure::usage(format!("no host is called `{}`", printable(host))).hint(format!(
+        "`shopfloor init` makes what hosts belong to; then `shopfloor host add {name} --ssh DEST` adds this one"
+    ))
 }
 
 /// Where worktrees lie, unless a person has said so or nothing can be made there: beside the main checkout, whose own tools

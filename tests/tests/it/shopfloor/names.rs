@@ -11,10 +11,17 @@ fn where_no_agent_is_yet_the_verbs_say_how_to_make_one() {
     app.commit("README.md", "app\n");
     for verb in [&["review"][..], &["stop"], &["resume"], &["wait"], &["land"], &["start", "--task", "do it"]] {
         let told = app.shopfloor(verb).exit(2);
-        told.err_has("there is no agent yet in the repository").err_has("`shopfloor new NAME`");
+        told.err_has("there is no agent yet in the repository").err_has("`shopfloor new NAME TASK`");
         let told = app.shopfloor(&[verb, &["--json"]].concat()).exit(2).json();
         assert!(text(&told, "/error/hints/0").contains("`shopfloor adopt PATH`"), "{told}");
     }
+    for words in [&["new", "y", "--host", "big", "a task"][..], &["new", "big:y", "-n"]] {
+        let told = app.shopfloor(words).exit(2);
+        told.err_has("no host is called `big`").err_has("`shopfloor host add big --ssh DEST`");
+    }
+    // What the hint says makes a root, which has no host yet.
+    app.shopfloor(&["init"]).exit(0).any_out().any_err();
+    app.shopfloor(&["new", "big:y", "a task"]).exit(2).err_has("no host is called `big`");
 }
 
 /// An agent can write its record and those of others, so what it calls itself there names nobody.
