@@ -40,13 +40,39 @@ pub fn deliver(ctx: &Context<'_>, before: &Worker, input: &Input, text: &str) ->
         return Err(failure::WRONG_STATE.failure(format!("{} is {}", worker.name, worker.task.word())));
     }
     match send(ctx, &worker, &agent, input, text) {
-        Ok(verdict) => Ok((transition::record(ctx, name, &Input::Sent)?.0, verdict)),
+        Ok(verdict) => {
+            let sent = transition::record(ctx, name, &Input::Sent).map_err(|failure| {
+                let hint = "do not give it again if it is there; the next text goes with `--force`";
+                let what = format!("the text was {} to {name}", verdict.word());
+                unrecorded(failure, &what, format!("look with `worker-ctl peek {name}`; {hint}"))
+            })?;
+            Ok((sent.0, verdict))
+        }
         Err(failure) if typing::is_nothing_typed(&failure) => {
-            transition::record(ctx, name, &Input::NotSent { back: Box::new(before.clone()) })?;
+            let back = Input::NotSent { back: Box::new(before.clone()) };
+            transition::record(ctx, name, &back).map_err(|cause| {
+                let again = match input {
+                    Input::Message { .. } => "run the same command again".to_owned(),
+                    _ => format!("run `worker-ctl start --resume {name}`, because {name} has its task now"),
+                };
+                unrecorded(cause, &failure.message, format!("mend the cause, then {again}"))
+            })?;
             Err(failure)
         }
-        Err(failure) => Err(failure.hint("it is unknown whether anything was typed; look with `worker-ctl peek`")),
+        Err(mut failure) => {
+            // A cause may say to run the same command again.
+            if !failure::IN_DOUBT.is_kind_of(&failure) {
+                failure.hints.clear();
+            }
+            Err(failure.hint(format!("it is unknown whether anything was typed; look with `worker-ctl peek {name}`")))
+        }
     }
+}
+
+/// The failure to record how a delivery ended. What the cause says to do next would type a text twice, or is refused.
+fn unrecorded(cause: Failure, what: &str, hint: String) -> Failure {
+    let message = format!("{what}, but this could not be recorded: {}", cause.message);
+    Failure { message, hints: vec![hint], ..cause }
 }
 
 /// Sends a text: as an argument where the program takes such a text so, else typed.

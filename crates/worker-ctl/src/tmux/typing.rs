@@ -91,12 +91,15 @@ pub fn not_delivered(worker: &str, failure: Failure) -> Failure {
     if is_nothing_typed(&failure) || failure::IN_DOUBT.is_kind_of(&failure) {
         return failure;
     }
-    failure::NOT_DELIVERED
+    let refused = failure::NOT_DELIVERED
         .failure(format!("nothing was typed to {worker}: {}", failure.message))
-        .details(failure.causes())
-        .hint(format!(
-            "look at its terminal with `worker-ctl peek {worker}`, or start its session with `worker-ctl up {worker}`"
-        ))
+        .details(failure.causes());
+    if !failure.hints.is_empty() {
+        return Failure { hints: failure.hints, ..refused };
+    }
+    refused.hint(format!(
+        "look at its terminal with `worker-ctl peek {worker}`, or start its session with `worker-ctl up {worker}`"
+    ))
 }
 
 /// The pane of a worker's own program, which must still run there, in a directory that is still there.

@@ -127,6 +127,32 @@ fn no_text_is_appended_to_an_unsubmitted_one() {
     assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
 }
 
+#[test]
+fn a_text_that_was_typed_and_cannot_be_recorded_is_not_to_be_given_again() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    // In the way of each write, as a full disk, from just before Enter.
+    let in_the_way = floor.root.path.join("state.json.next");
+    let body = format!("case \"$FULL $*\" in '1 '*' Enter') mkdir '{}' ;; esac", in_the_way.display());
+    w.program("tmux", &format!("{body}\nexec '{}' \"$@\"", which("tmux").display()));
+    let give = |args: &[&str]| {
+        let given = floor.root.run_with("worker-ctl", args, &[("FULL", "1")]).exit(4);
+        given.err_has("the text was sent to adam, but this could not be recorded").err_has("`worker-ctl peek adam`");
+        assert!(!given.stderr.contains("same command"), "{given}");
+        std::fs::remove_dir(&in_the_way).unwrap();
+        let again = floor.ctl(args).exit(1);
+        again.err_has("a text may be in the input line").err_has("do not give a text again that has arrived");
+        assert!(!again.stderr.contains("same command"), "{again}");
+    };
+    give(&["start", "--worker", "adam", "--prompt", "think"]);
+    wait_for(|| floor.prompts().len() == 1);
+    // The next text ends the doubt.
+    floor.ctl(&["message", "adam", "and write", "--force"]).succeeds().any_err();
+    give(&["message", "adam", "hello"]);
+    wait_for(|| floor.prompts().len() == 3);
+    assert_eq!(floor.prompts()[1..], ["and write", "hello"]);
+}
+
 /// The command that clears the context is typed too. After a kill, the task is not appended to it.
 #[test]
 fn no_text_is_appended_to_an_unsubmitted_clear_command() {

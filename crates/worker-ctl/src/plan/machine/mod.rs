@@ -345,7 +345,10 @@ fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
         .hint(format!(
             "look at the line with `worker-ctl peek {name}`, and submit or clear it with `worker-ctl attach {name}`"
         ))
-        .hint("then run the same command with `--force`"))
+        .hint(format!(
+            "do not give a text again that has arrived; give another one with `--force`, and a task that is not there \
+             with `worker-ctl start --resume {name} --force`"
+        )))
 }
 
 /// Refuses with exit 1 while the program shows a question, unless a person overrules this: the text would answer it.
