@@ -13,8 +13,9 @@ use shopfloor_core::sandbox;
 
 use super::repository::Repository;
 use super::run_tool::{ask, program};
+use crate::setup_log::Record;
 use crate::skill::{self, DIR, SKILLS};
-use crate::step::LEDGER_FILES;
+use crate::step::{LEDGER_FILES, SWEATFILE};
 use crate::tool::TOOLS;
 
 /// Files that a new worktree lacks, and that every agent needs.
@@ -32,6 +33,8 @@ pub struct Surroundings {
     pub has_sweatfile: bool,
     /// Files of the repository that nobody has approved.
     pub unapproved: Vec<String>,
+    /// Whether nothing else is unapproved but the sweatfile that an earlier set-up made. It is not among these files.
+    pub has_own_starter: bool,
     /// The files among [`LOCAL_FILES`] that are there and that git ignores.
     pub local_files: Vec<String>,
     /// Those that are there and that git does not ignore, though nobody has added them.
@@ -105,6 +108,10 @@ pub fn read(env: &Env, repository: &Repository, is_private: bool) -> Result<Surr
         let path = record["path"].as_str().filter(|_| record["status"] == "required");
         found.unapproved.extend(path.map(str::to_owned));
     }
+    if is_own_starter(env, repository, &found.unapproved)? {
+        found.unapproved.clear();
+        found.has_own_starter = true;
+    }
     // Where another program manages the hooks, the line that a person is to add belongs in a file of that program.
     let place = |record: &Value| {
         let named = record["path"].as_str().or(record["entry"].as_str().and(record["file"].as_str()));
@@ -137,6 +144,17 @@ pub fn read(env: &Env, repository: &Repository, is_private: bool) -> Result<Surr
     let is_unlisted = |record: &Value| record.pointer("/error/kind") == Some(&"unlisted_root".into());
     found.has_root = root.status.success() || root.records.iter().any(is_unlisted);
     Ok(found)
+}
+
+/// Whether all that is unapproved is a sweatfile of a set-up that ended before it approved it. An agent can write the record
+/// too, so the file has to be as `init` writes it, which changes nothing.
+fn is_own_starter(env: &Env, repository: &Repository, unapproved: &[String]) -> Result<bool> {
+    if !matches!(unapproved, [only] if Path::new(only) == repository.main.join("sweatfile")) {
+        return Ok(false);
+    }
+    let record = Record::load(&repository.repo.common_dir)?;
+    let is_made = record.has(SWEATFILE) && record.kept(SWEATFILE).is_empty();
+    Ok(is_made && ask(env, &["sweatfile-apply", "init", "--undo", "--dry-run"])?.status.success())
 }
 
 /// The files that are there as their steps need them.

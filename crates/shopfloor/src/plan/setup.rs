@@ -73,12 +73,13 @@ pub fn notes(found: &Surroundings) -> Vec<String> {
 fn sweatfile(found: &Surroundings) -> Option<Step> {
     let purpose = "set up each new worktree from a sweatfile, with its files, variables and commands";
     let mut step = Step::new(SWEATFILE, purpose.to_owned());
-    if !found.has_sweatfile && !found.is_private {
+    let is_missing = !found.has_sweatfile && !found.is_private;
+    if is_missing {
         step.commands.push(CommandWords::new(&["sweatfile-apply", "init"]));
-        // This approves everything that needs it, so a person has to read first what others wrote.
-        if found.unapproved.is_empty() {
-            step.commands.push(CommandWords::new(&["sweatfile-apply", "approve", "--yes"]));
-        }
+    }
+    // This approves everything that needs it, so a person has to read first what others wrote.
+    if (is_missing || found.has_own_starter) && found.unapproved.is_empty() {
+        step.commands.push(CommandWords::new(&["sweatfile-apply", "approve", "--yes"]));
     }
     step.files.push("sweatfile".to_owned());
     add_hook(found, &mut step, "sweatfile-apply");

@@ -195,7 +195,8 @@ fn a_killed_setup_can_be_taken_back() {
     let w = World::new();
     let app = app(&w);
     let before = told(&app);
-    kill_setup(&app);
+    kill_setup(&app, "ledger-synth", "install");
+    assert!(app.has(".gitattributes"));
     let out = app.shopfloor(&["teardown"]).exit(1).any_out();
     assert_eq!(out.stderr.lines().filter(|line| line.contains("stays")).count(), 1, "{out}");
     out.err_has("has files");
@@ -203,21 +204,18 @@ fn a_killed_setup_can_be_taken_back() {
     assert_eq!(told(&app), before);
 }
 
-/// Runs a set-up in which `ledger-synth install` writes its files, and then takes the set-up with it.
-fn kill_setup(app: &Repo<'_>) {
+/// Runs a set-up in which a command of a tool writes its files, and then takes the set-up with it.
+fn kill_setup(app: &Repo<'_>, tool: &str, command: &str) {
     let w = app.world;
-    let ledger = which_tool(w, "ledger-synth");
-    w.program(
-        "ledger-synth",
-        &format!("ln -sf {ledger} ~/ledger-synth\n~/ledger-synth \"$@\"\n[ \"$1\" = install ] && kill -KILL $PPID"),
-    );
+    let program = which_tool(w, tool);
+    w.program(tool, &format!("ln -sf {program} ~/{tool}\n~/{tool} \"$@\"\n[ \"$1\" = {command} ] && kill -KILL $PPID"));
     let mut command = w.command(w.path("bin/shopfloor"));
     command.args(["setup", "--yes"]).current_dir(&app.path);
     let output = command.output().unwrap();
     assert_eq!(output.status.signal(), Some(9), "{output:?}");
-    assert!(app.has(".gitattributes"));
-    std::fs::remove_file(w.path("bin/ledger-synth")).unwrap();
-    std::os::unix::fs::symlink(&ledger, w.path("bin/ledger-synth")).unwrap();
+    let link = w.path("bin").join(tool);
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&program, &link).unwrap();
 }
 
 /// The program that a tool's link names.
@@ -324,7 +322,8 @@ fn what_a_killed_setup_wrote_is_taken_back_after_the_next_one() {
     let w = World::new();
     let app = app(&w);
     let before = told(&app);
-    kill_setup(&app);
+    kill_setup(&app, "ledger-synth", "install");
+    assert!(app.has(".gitattributes"));
     let left = app.shopfloor(&["teardown", "-n"]).any_status().any_err();
     left.out_has("would run ledger-synth install --undo");
     app.sh("git config --unset merge.ledger-synth.name; git config --unset merge.ledger-synth.driver").exit(0);
@@ -334,6 +333,23 @@ fn what_a_killed_setup_wrote_is_taken_back_after_the_next_one() {
     out.err_has("overlay stays");
     assert!(!app.has(".gitattributes") && !app.has(".claude/skills") && !app.has("sweatfile"));
     assert_eq!(told(&app).keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+}
+
+/// The record alone, which an agent can write, approves nothing.
+#[test]
+fn what_a_killed_setup_made_is_approved_by_the_next_one_unless_it_was_edited() {
+    let w = World::new();
+    let app = app(&w);
+    kill_setup(&app, "sweatfile-apply", "init");
+    let starter = app.read("sweatfile");
+    app.write("sweatfile", "setup = [\"touch owned\"]\n");
+    let out = app.shopfloor(&["setup", "-n"]).exit(0);
+    out.err_has("sweatfile is not approved; read it");
+    assert!(!out.stdout.contains("approve"), "{out}");
+    app.write("sweatfile", &starter);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_err().out_has("sweatfile-apply approve --yes");
+    let approvals = app.apply(&["approvals", "--json"]).exit(0).any_err().json_lines();
+    assert!(!approvals.is_empty() && approvals.iter().all(|one| one["status"] == "approved"), "{approvals:?}");
 }
 
 #[test]
