@@ -193,7 +193,8 @@ pub fn connect_somehow(
     warnings: &mut Vec<String>,
 ) -> Result<PathBuf> {
     let mcp = connect(env, worktree, agent, path).or_else(|failure| {
-        warnings.push(format!("left {path} as it is: {failure}"));
+        // What has failed may have come after the file was written.
+        warnings.push(format!("{failure}, so the agent finds its tools in {OWN_MCP_FILE}"));
         connect(env, worktree, agent, OWN_MCP_FILE)
     })?;
     // gemini reads a file that a variable names only if the superuser owns it.
