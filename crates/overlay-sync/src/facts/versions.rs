@@ -110,10 +110,14 @@ pub fn waiting(workspaces: &[Workspace]) -> Vec<Version> {
     all
 }
 
-/// What lost a conflict, oldest first, then what waits.
+/// What lost a conflict, oldest first, then what waits. What a `reject` recorded waits as long as its workspace could not
+/// be written.
 pub fn conflicts(overlay: &Overlay) -> Result<Vec<Version>> {
-    let decided = overlay.store.conflicts()?.into_iter().map(Version::of_conflict);
-    Ok(decided.chain(waiting(&Workspace::load_all(&overlay.store.workspaces())?)).collect())
+    let waiting = waiting(&Workspace::load_all(&overlay.store.workspaces())?);
+    let mut all: Vec<Version> = overlay.store.conflicts()?.into_iter().map(Version::of_conflict).collect();
+    all.retain(|decided| waiting.iter().all(|now| now.id != decided.id));
+    all.extend(waiting);
+    Ok(all)
 }
 
 /// What the log has, oldest first.
@@ -122,13 +126,11 @@ fn changes(overlay: &Overlay) -> Result<Vec<Version>> {
     Ok(records.map(Version::of_change).collect())
 }
 
-/// The one of these versions that an id names. Of several with one id the first one that waits counts.
+/// The one of these versions that an id names. Of several with one id the first one counts.
 fn find(all: &[Version], id: &str) -> Result<Option<Version>> {
     let named: Vec<&Version> = all.iter().filter(|version| version.is_named(id)).collect();
     let is_one = named.windows(2).all(|pair| pair[0].id == pair[1].id);
-    let waits = |version: &&&Version| matches!(version.origin, Origin::Waiting(..));
-    let first = named.iter().find(waits).or(named.first());
-    if is_one { Ok(first.map(|version| (*version).clone())) } else { Err(several(id)) }
+    if is_one { Ok(named.first().map(|version| (*version).clone())) } else { Err(several(id)) }
 }
 
 /// What waits under an id.

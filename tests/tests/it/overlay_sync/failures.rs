@@ -76,6 +76,24 @@ fn what_cannot_be_written_is_not_accepted_and_still_waits() {
 }
 
 #[test]
+fn what_could_not_be_rejected_is_listed_once() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\n", "");
+    s.sync(1).any_err();
+    let id = s.held_ids().remove(0);
+    let listed = || {
+        let lines = s.app.overlay(&["conflicts", "--json"]).exit(0).json_lines();
+        lines.iter().map(|line| (text(line, "/id").to_owned(), text(line, "/state").to_owned())).collect::<Vec<_>>()
+    };
+    s.app.sh("chmod 555 ../a").exit(0);
+    s.app.run_bound("overlay-sync", &["reject", &id]).exit(4).any_out().err_has("cannot");
+    assert_eq!(listed(), [(id.clone(), "held".to_owned())]);
+    s.app.sh("chmod 755 ../a").exit(0);
+    s.app.overlay(&["reject", &id]).succeeds().any_err();
+    assert_eq!(listed(), [(id, "recorded".to_owned())]);
+}
+
+#[test]
 fn a_change_that_a_workspace_does_not_get_has_failed() {
     let w = World::new();
     let s = scene(&w);
