@@ -107,11 +107,17 @@ impl<G: Ground> SyncRun<'_, G> {
         let mut others = self.ground.workspaces()?;
         others.retain(|other| other.far.is_none() && workspaces.iter().all(|known| known.id != other.id));
         for mut other in others {
-            // The next run over one that is away or cannot be read says so.
+            // The next run over one that is away or cannot be entered says so.
             if !self.ground.is_present(&other).unwrap_or(false) {
                 continue;
             }
-            let Ok(files) = self.plan(&other, Scope::All) else { continue };
+            let files = match self.plan(&other, Scope::All) {
+                Ok(files) => files,
+                Err(failure) => {
+                    self.outcome.fail(format!("{}: {failure}", other.root.display()));
+                    continue;
+                }
+            };
             keep_read(self.ground, &files)?;
             // One that was emptied waits for a person, who is told by the next run over it.
             if is_emptied(&other, &files) {

@@ -1,7 +1,7 @@
 //! What cannot be read or written is reported, and the rest is synced.
 
 use crate::support::overlay::{OVERLAY, SETTINGS, edited, scene};
-use crate::support::world::{World, text};
+use crate::support::world::{World, text, which};
 
 /// Case 14 of the design.
 #[test]
@@ -155,6 +155,20 @@ fn a_git_that_was_killed_refuses_nothing() {
     let out = s.app.overlay(&["status"]).exit(4);
     out.err_has("git rev-parse failed with signal 9").err_has("run the same command again");
     assert!(!out.stderr.contains("git refuses"), "{out}");
+}
+
+#[test]
+fn a_git_that_fails_for_another_workspace_is_reported() {
+    let w = World::new();
+    let s = edited(&w, ".env", "A=1\n", "A=2\n");
+    let git = which("git");
+    let fails = "case \"$PWD $*\" in */repos/b*check-ignore*) exit 70;; esac";
+    w.program("git", &format!("{fails}\nexec {} \"$@\"", git.display()));
+    s.app.overlay(&["detach", "../a"]).exit(4).any_out().err_has("/b: git check-ignore failed");
+    assert_eq!((s.text(".env"), s.b.read(".env")), ("A=2\n".into(), "A=1\n".into()));
+    std::fs::remove_file(w.path("bin/git")).unwrap();
+    s.sync(0).any_err();
+    s.all_are(".env", "A=2\n");
 }
 
 /// It is about paths on stdin, and says nothing of the answer, unlike `worktree-spawn list -z`.
