@@ -9,7 +9,7 @@ use serde::Serialize;
 use shopfloor_core::approval::Approvals;
 use shopfloor_core::child_env;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::LOCAL_VARS;
 use shopfloor_core::hash::Digest;
@@ -59,6 +59,18 @@ impl TornDown {
                 .details(self.failed.iter().map(|line| format!("  {line}")))
                 .hint("mend the cause and run the command again; when the worktree is gone, `sweatfile-apply sweep` runs them")
         })
+    }
+
+    /// What `--strict` asks for: exit 4 if a command failed, 1 if one waits.
+    pub fn require_all(&self) -> Result<()> {
+        self.failure().map_or(Ok(()), Err)?;
+        if self.left.is_empty() {
+            return Ok(());
+        }
+        Err(failure::TEARDOWN
+            .with(Exit::No, "not all teardown commands were run")
+            .details(self.left.iter().map(|line| format!("  {line}")))
+            .hint("settle what each waits for; without `--strict` the rest is removed, and they are kept"))
     }
 }
 
@@ -248,6 +260,17 @@ pub fn waiting(worktree: &OpenWorktree) -> usize {
     all.unwrap_or_default().iter().filter(|stored| !stored.record.is_living()).count()
 }
 
+/// The commands of this repository that were begun and have not ended, one line each.
+pub fn cut_off(worktree: &OpenWorktree) -> Vec<String> {
+    let all = Teardowns::of(&worktree.env).and_then(|all| all.load(&worktree.repo.home.common_dir).ok());
+    let of = |Stored { record, .. }: Stored| {
+        let name = printable(&record.path.display().to_string());
+        let begun = record.steps.into_iter().filter(|step| step.is_begun);
+        begun.map(|step| format!("{name}: {}", printable(&step.command))).collect::<Vec<_>>()
+    };
+    all.unwrap_or_default().into_iter().flat_map(of).collect()
+}
+
 /// Why records cannot be read, if some cannot.
 pub fn unreadable(worktree: &OpenWorktree) -> Vec<Failure> {
     let all = Teardowns::of(&worktree.env).map(|all| all.load_all());
@@ -353,14 +376,19 @@ fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done
             continue;
         }
         stored.record.steps[at].is_begun = true;
-        stored.save()?;
+        if let Err(failure) = stored.save() {
+            // The mark may be there all the same, and nothing is begun.
+            stored.record.steps[at].is_begun = step.is_begun;
+            let _ = stored.save();
+            return Err(failure);
+        }
         ui.note(&line);
         let failed = run_step(&env, worktree, &stored.record, (&step.command, dir))
             .unwrap_or_else(|failure| Some(failure.to_string()));
         match failed {
             None => {
                 stored.record.steps.remove(at);
-                done.ran.push(line);
+                done.ran.push(line.clone());
             }
             Some(failed) => {
                 stored.record.steps[at].is_begun = false;
@@ -368,7 +396,8 @@ fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done
                 at += 1;
             }
         }
-        stored.save()?;
+        let told = || format!("{line} was run; `sweatfile-apply sweep --again` would run it once more");
+        stored.save().map_err(|failure| failure.hint(told()))?;
         if strict && !done.failed.is_empty() {
             break;
         }

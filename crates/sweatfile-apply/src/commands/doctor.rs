@@ -86,8 +86,13 @@ fn check(worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
     look("removed", kept.map(|count| format!("variables of {count} removed worktrees are in {}", removed.display())));
     let damaged = teardown::unreadable(worktree);
     findings.extend(damaged.iter().map(|failure| unreadable("teardown", failure)));
+    let cut_off = teardown::cut_off(worktree);
+    findings.extend(cut_off.iter().map(|line| {
+        let fix = "when the worktree is gone, `sweatfile-apply sweep --again` runs it";
+        Finding::bad("teardown", format!("begun and not ended: {line}"), fix, None)
+    }));
     match teardown::waiting(worktree) {
-        0 if !damaged.is_empty() => {}
+        0 if !damaged.is_empty() || !cut_off.is_empty() => {}
         0 => findings.push(Finding::good("teardown", "nothing waits for one")),
         count => {
             let what = format!("worktrees that are gone and wait for it: {count}");

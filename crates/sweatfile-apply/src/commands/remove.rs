@@ -29,7 +29,7 @@ use crate::worktree::OpenWorktree;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply remove --dry-run")]
 pub struct Args {
-    /// Remove nothing if a teardown command fails
+    /// Remove nothing if a teardown command fails, or is left
     #[arg(long)]
     strict: bool,
 }
@@ -42,8 +42,8 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     }
     // Before the files that the commands need go.
     let torn_down = teardown::of_worktree(ui, &worktree, dirs, &|lines| held(&worktree, dirs, lines), args.strict)?;
-    if let Some(failure) = torn_down.failure().filter(|_| args.strict) {
-        return Err(failure);
+    if args.strict {
+        torn_down.require_all()?;
     }
     let _lock = if ui.is_dry() { None } else { Some(worktree.lock()?) };
     let mut facts = facts::removal::read(&worktree)?;

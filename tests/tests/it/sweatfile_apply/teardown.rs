@@ -185,6 +185,21 @@ fn a_command_that_was_cut_off_is_not_run_again_by_itself() {
 }
 
 #[test]
+fn a_command_whose_end_could_not_be_written_is_named_and_stops_a_strict_removal() {
+    let w = World::new();
+    let state = ".local/state/shopfloor/sweatfile-apply/teardown";
+    w.area(&format!("teardown = [\"mv ~/{state} ~/aside\", \"touch ~/second\"]\n[env]\nA = \"1\"\n"));
+    let app = w.app();
+    let wt = put(&app, "wt");
+    wt.apply(&["remove"]).exit(4).any_out().err_has("was run; `sweatfile-apply sweep --again` would run it once more");
+    w.at(w.home("")).sh(&format!("mv aside {state}")).exit(0);
+    wt.apply(&["doctor"]).exit(1).any_err().out_has("begun and not ended").out_has("sweep --again");
+    wt.apply(&["remove", "--strict"]).exit(1).any_out().err_has("it was begun and cut off");
+    assert!(wt.has(".sweatshop-env") && w.at(w.home("")).has("second"));
+    wt.apply(&["remove"]).exit(0).any_err().out_has("it was begun and cut off");
+}
+
+#[test]
 fn the_tools_that_remove_worktrees_run_it() {
     let w = World::new();
     let app = composed(&w, "");
