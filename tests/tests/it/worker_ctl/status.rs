@@ -64,7 +64,7 @@ fn an_agent_on_another_branch_gets_a_note() {
     let head = floor.root.path.join(".git/worktrees/adam/HEAD").display().to_string();
     floor.root.write(".git/worktrees/adam/HEAD", "garbage\n");
     assert!(notes().contains(&format!("its worktree was tampered with: git cannot read {head}")), "{}", notes());
-    let back = format!("echo ref: refs/heads/worker/adam > {head}");
+    let back = format!("echo ref: refs/heads/worker/adam > '{head}'");
     floor.ctl(&["doctor"]).exit(1).out_has(&format!("`{back}`"));
     floor.root.sh(&back).exit(0);
     assert_eq!(notes(), "[]");
