@@ -4,11 +4,11 @@ use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::Path;
 use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{At, Exit, Failure, Result};
 use crate::fs;
+use crate::proc::start_thread;
 
 /// How long a command waits for a lock before it ends with exit 75.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ impl Lock {
                 return Ok(lock);
             }
             let file = fs::open_private(path)?;
-            match queued(file, PATIENCE.saturating_sub(start.elapsed())) {
+            match queued(file, PATIENCE.saturating_sub(start.elapsed()))? {
                 Some(Ok(file)) if fs::is_open_at(&file, path) => return Ok(Lock { file }),
                 // The last holder removed the file, so this lock guards nothing. Try again.
                 Some(Ok(_)) => {}
@@ -105,11 +105,11 @@ fn is_got(tried: std::result::Result<(), TryLockError>, path: &Path) -> Result<b
 
 /// Waits for the lock in the system's queue, which is first come, first served. Returns `None` after `limit`; the
 /// thread that still waits then releases the lock as soon as it gets it.
-fn queued(file: File, limit: Duration) -> Option<std::io::Result<File>> {
+fn queued(file: File, limit: Duration) -> Result<Option<std::io::Result<File>>> {
     let (send, receive) = mpsc::channel();
-    thread::spawn(move || {
+    start_thread(move || {
         let locked = file.lock().map(|()| file);
         let _ = send.send(locked);
-    });
-    receive.recv_timeout(limit).ok()
+    })?;
+    Ok(receive.recv_timeout(limit).ok())
 }

@@ -4,6 +4,7 @@
 mod overdue;
 pub mod processes;
 mod signals;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -29,6 +30,7 @@ use crate::text::shell_word;
 
 pub use self::signals::{Deferred, check_interrupt, defer_signals, handle_signals, tidy_up};
 use self::signals::{end, end_groups, end_rest, groups, watch_signals};
+pub use self::threads::{begin, ended, map_parallel, no_thread, start_thread};
 
 /// How long process groups have after a signal before they are killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -453,6 +455,8 @@ impl Cmd {
         expression: &duct::Expression,
         wait: impl FnOnce(&duct::Handle) -> io::Result<Output>,
     ) -> Result<Output> {
+        // duct, which starts some, would panic.
+        start_thread(|| ())?;
         watch_signals();
         let cannot = |e| self.cannot(e);
         let handle = {
@@ -468,24 +472,6 @@ impl Cmd {
         check_interrupt()?;
         output.map_err(cannot)
     }
-}
-
-/// Maps a list on all cores and keeps its order. A short list is mapped on this thread, because another one would cost
-/// more than it saves.
-pub fn map_parallel<T: Sync, R: Send>(items: &[T], map: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    if items.len() < 16 || cores == 1 {
-        return items.iter().map(map).collect();
-    }
-    let map = &map;
-    thread::scope(|scope| {
-        let parts = items.chunks(items.len().div_ceil(cores));
-        let running: Vec<_> = parts.map(|part| scope.spawn(move || part.iter().map(map).collect::<Vec<R>>())).collect();
-        running
-            .into_iter()
-            .flat_map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    })
 }
 
 fn collect(output: &std::process::Output) -> Output {

@@ -2,14 +2,15 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
-use super::{GRACE, Output, TICK, collect};
+use super::{GRACE, Output, TICK, collect, start_thread};
 use crate::error::{Exit, Failure, Result};
 
 /// How long we wait for the output's end of what was ended.
@@ -87,8 +88,9 @@ pub fn handle_signals(handler: impl Fn(i32) -> bool + Send + Sync + 'static) {
 pub(super) fn watch_signals() {
     static STARTED: OnceLock<()> = OnceLock::new();
     STARTED.get_or_init(|| {
-        let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
-        thread::spawn(move || {
+        let (send, caught) = mpsc::channel::<Signals>();
+        let receive = move || {
+            let Ok(mut signals) = caught.recv() else { return };
             for signal in signals.forever() {
                 if let Some(handler) = HANDLER.get() {
                     if !handler(signal) {
@@ -104,7 +106,8 @@ pub(super) fn watch_signals() {
                 }
                 // A shell lets what it starts in the background ignore SIGINT.
                 end_groups(&running, if again { Signal::KILL } else { Signal::TERM });
-                thread::spawn(move || {
+                // Without it, another signal kills.
+                let _ = start_thread(move || {
                     thread::sleep(GRACE);
                     // What was begun to tidy up is not cut off.
                     let now = groups().clone();
@@ -112,7 +115,13 @@ pub(super) fn watch_signals() {
                     end_groups(&still, Signal::KILL);
                 });
             }
-        });
+        };
+        // Where nobody would receive them, they do what they do by default.
+        if start_thread(receive).is_ok()
+            && let Ok(signals) = Signals::new([SIGINT, SIGTERM, SIGHUP])
+        {
+            let _ = send.send(signals);
+        }
     });
 }
 

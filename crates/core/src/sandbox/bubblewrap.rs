@@ -167,13 +167,14 @@ impl Sandbox {
         let cmd = Cmd::new(Path::new(first), &self.env).args(rest.iter().cloned()).dir(&self.worktree);
         let cmd = cmd.only_vars(self.variables(vars, &own)).keeping(vec![filter, status.clone()]);
         let has_ended = AtomicBool::new(false);
-        let ended = thread::scope(|scope| {
-            let watch = scope.spawn(|| {
+        let ended = thread::scope(|scope| -> Result<Status> {
+            let watch = || {
                 while !has_ended.load(Ordering::SeqCst) {
                     meanwhile();
                     thread::park_timeout(TICK);
                 }
-            });
+            };
+            let watch = thread::Builder::new().spawn_scoped(scope, watch).map_err(proc::no_thread)?;
             let ended = terminal::run(&cmd);
             has_ended.store(true, Ordering::SeqCst);
             watch.thread().unpark();

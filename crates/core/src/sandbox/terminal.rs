@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, WaitOptions, getpgrp, getsid, kill_process, k
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
 use crate::error::{Failure, Result};
-use crate::proc::{Cmd, Status, handle_signals};
+use crate::proc::{Cmd, Status, handle_signals, start_thread};
 use crate::sys;
 
 /// Runs it to its end. Signals that reach us are passed on to what runs inside.
@@ -46,11 +46,17 @@ pub(super) fn run(cmd: &Cmd) -> Result<Status> {
         }
         true
     });
-    let input = child.stdin.take().map(|to| relay(io::stdin(), to));
-    let outputs = [
-        child.stdout.take().map(|from| relay(from, io::stdout())),
-        child.stderr.take().map(|from| relay(from, io::stderr())),
-    ];
+    let input = child.stdin.take().map(|to| relay(io::stdin(), to)).transpose();
+    let stdout = child.stdout.take().map(|from| relay(from, io::stdout())).transpose();
+    let stderr = child.stderr.take().map(|from| relay(from, io::stderr())).transpose();
+    let (input, outputs) = match (input, stdout, stderr) {
+        (Ok(input), Ok(stdout), Ok(stderr)) => (input, [stdout, stderr]),
+        (Err(failure), ..) | (_, Err(failure), _) | (.., Err(failure)) => {
+            let _ = kill_process_group(pid, Signal::KILL);
+            let _ = child.wait();
+            return Err(failure);
+        }
+    };
     terminal.give(pid);
     let ended = loop {
         match waitpid(Some(pid), WaitOptions::UNTRACED) {
@@ -78,8 +84,8 @@ fn needs_pipe(stream: &impl AsFd) -> bool {
 }
 
 /// Passes on what comes, until one of the two ends.
-fn relay(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) -> thread::JoinHandle<()> {
-    thread::spawn(move || {
+fn relay(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) -> Result<thread::JoinHandle<()>> {
+    start_thread(move || {
         let mut piece = vec![0; 1 << 16];
         while let Ok(n @ 1..) = from.read(&mut piece) {
             if to.write_all(&piece[..n]).and_then(|()| to.flush()).is_err() {

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::proc;
 use shopfloor_core::ui::Ui;
 
 use super::preview::preview;
@@ -161,7 +162,13 @@ impl WatchRun<'_> {
             }
         } else if !is_asked && self.far_due <= Instant::now() {
             // A machine that is slow delays nothing here.
-            self.far = Some(thread::spawn(move || sync_far(&overlay, None, &[])));
+            match proc::start_thread(move || sync_far(&overlay, None, &[])) {
+                Ok(asked) => self.far = Some(asked),
+                Err(failure) => {
+                    self.far_due = Instant::now() + SAFETY;
+                    self.report(Err(failure), true);
+                }
+            }
         }
         if self.far.is_some() {
             self.far_due = Instant::now() + LOOK;

@@ -1,7 +1,7 @@
 //! `desk`: one screen for the day.
 
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossterm::event::{self, Event, MouseButton, MouseEvent, MouseEventKind};
@@ -81,15 +81,15 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     proc::handle_signals(move |signal| signals.send(News::Over(signal)).is_ok());
     if args.requests {
         let sites = sites.clone();
-        thread::spawn(move || desk_feed::ask_forge(&sites));
+        proc::start_thread(move || desk_feed::ask_forge(&sites))?;
     }
     for (at, site) in sites.iter().cloned().enumerate() {
         let news = news.clone();
-        thread::spawn(move || desk_feed::watch(at, &site, &news));
+        proc::start_thread(move || desk_feed::watch(at, &site, &news))?;
     }
     let (wanted, asked) = mpsc::channel();
     let (pages, of) = (news.clone(), sites.clone());
-    thread::spawn(move || desk_feed::read_pages(&of, &asked, &pages));
+    proc::start_thread(move || desk_feed::read_pages(&of, &asked, &pages))?;
     let screen = Screen::enter(ui.has_colors()).map_err(unusable)?;
     let mut open = Open { desk, sites, screen, news, wanted, last: None, running: Vec::new() };
     let served = open.serve(&heard);
@@ -253,10 +253,18 @@ impl Open {
             Effect::Run { site, about, words, input } => {
                 let (env, news) = (self.sites[site].clone(), self.news.clone());
                 self.running.retain(|running| !running.is_finished());
-                self.running.push(thread::spawn(move || {
+                let refused = (words.clone(), about.clone());
+                let begun = proc::start_thread(move || {
                     let answer = desk_feed::run(&env, &words, input);
                     let _ = news.send(News::Ended(Box::new(Ended { words, about, answer })));
-                }));
+                });
+                match begun {
+                    Ok(running) => self.running.push(running),
+                    Err(failure) => {
+                        let (words, about) = refused;
+                        let _ = self.news.send(News::Ended(Box::new(Ended { words, about, answer: Err(failure) })));
+                    }
+                }
             }
             Effect::Attach(Target { site, worker, .. }) => {
                 let words = ["worker-ctl", "attach", &worker].map(str::to_owned);
@@ -284,7 +292,8 @@ impl Open {
                 let opener = ["xdg-open", "open"].iter().find_map(|name| proc::find(env, name));
                 if let Some(opener) = opener.filter(|_| is_page) {
                     let cmd = proc::Cmd::new(&opener, env).arg(&address);
-                    thread::spawn(move || cmd.capture());
+                    // The address is shown all the same.
+                    let _ = proc::start_thread(move || cmd.capture());
                 }
                 self.desk.said = Some(address);
             }

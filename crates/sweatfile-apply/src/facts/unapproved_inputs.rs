@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::{panic, thread};
+use std::thread;
 
 use shopfloor_core::approval::{ApprovalStatus, Approvals};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, Content, Found, PARSE_LIMIT, Root};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::{RelPath, real};
+use shopfloor_core::proc;
 
 use super::files::{CurrentFile, content_of, read_original};
 use crate::approvable;
@@ -143,11 +144,11 @@ fn list(worktree: &OpenWorktree) -> Result<WorktreeFiles> {
         // An agent can take a file out of its own index. A bare repository has none.
         let has_index = checkout.join(".git").symlink_metadata().is_ok();
         thread::scope(|scope| -> Result<()> {
-            let main = scope.spawn(|| if has_index { git_lists(checkout, &index) } else { Ok(Vec::new()) });
-            let own = scope.spawn(|| git_lists(&worktree.path, &index));
+            let main = proc::begin(scope, || if has_index { git_lists(checkout, &index) } else { Ok(Vec::new()) });
+            let own = proc::begin(scope, || git_lists(&worktree.path, &index));
             others = git_lists(&worktree.path, &["--others", "--directory"])?;
             for listed in [main, own] {
-                tracked.extend(listed.join().unwrap_or_else(|panic| panic::resume_unwind(panic))?);
+                tracked.extend(proc::ended(listed)?);
             }
             Ok(())
         })?;

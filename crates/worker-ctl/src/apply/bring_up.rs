@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::proc;
 
 use crate::apply::new_worker::{self, WorkerOptions};
 use crate::apply::{session, transition};
@@ -53,9 +54,9 @@ pub fn bring_up(
     let next = || locked(&queue).next();
     thread::scope(|scope| {
         // While the programs start, which takes longer.
-        scope.spawn(|| tell_untried(ctx, names));
+        drop(proc::begin(scope, || tell_untried(ctx, names)));
         for _ in 0..AT_ONCE.min(names.len()) {
-            scope.spawn(|| {
+            let work = || {
                 while let Some(name) = next() {
                     let brought = bring_one_up(ctx, name).and_then(|is_there| {
                         if is_there {
@@ -72,7 +73,8 @@ pub fn bring_up(
                     }
                     when_done(name);
                 }
-            });
+            };
+            drop(proc::begin(scope, work));
         }
     });
     failures.into_inner().unwrap_or_else(PoisonError::into_inner)

@@ -1,6 +1,5 @@
 //! How the workers of the hosts are: asked all at once, and for a host that does not answer as it said last.
 
-use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
@@ -44,9 +43,8 @@ pub fn ask_and_tell(ctx: &Context<'_>) -> Vec<(Host, LastSaid)> {
 fn each<T: Send>(hosts: Vec<Host>, work: impl Fn(&Host) -> T + Sync) -> Vec<(Host, T)> {
     let work = &work;
     let done: Vec<T> = thread::scope(|scope| {
-        let running: Vec<_> = hosts.iter().map(|host| scope.spawn(move || work(host))).collect();
-        let join = |one: thread::ScopedJoinHandle<'_, T>| one.join().unwrap_or_else(|panic| resume_unwind(panic));
-        running.into_iter().map(join).collect()
+        let running: Vec<_> = hosts.iter().map(|host| proc::begin(scope, move || work(host))).collect();
+        running.into_iter().map(proc::ended).collect()
     });
     hosts.into_iter().zip(done).collect()
 }

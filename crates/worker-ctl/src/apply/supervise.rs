@@ -73,7 +73,7 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
     let shared = Shared::default();
     let mut rounds = Rounds { duties, is_first: true, ..Rounds::default() };
     thread::scope(|scope| {
-        let (mut starters, mut hosts) = (Vec::new(), None::<(Instant, thread::ScopedJoinHandle<'_, ()>)>);
+        let (mut starters, mut hosts) = (Vec::new(), None::<(Instant, Option<thread::ScopedJoinHandle<'_, ()>>)>);
         loop {
             // If the file cannot be read, the previous configuration stays.
             let now = fs::changed(&layout::config(&ctx.root.path));
@@ -85,22 +85,22 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
                 // The steps are independent: a failure of one does not prevent the others.
                 if let Some((own, names)) = rounds.find_starts(&ctx, &shared) {
                     let shared = &shared;
-                    starters.push(scope.spawn(move || start_all(&own, &names, duties.resumes, shared)));
+                    starters.extend(proc::begin(scope, move || start_all(&own, &names, duties.resumes, shared)));
                 }
                 rounds.look(&ctx, &shared);
                 for (name, errand) in rounds.find_errands(&ctx, &shared) {
                     let (own, shared) = (ctx.clone(), &shared);
-                    starters.push(scope.spawn(move || run_errand(&own, &name, &errand, shared)));
+                    starters.extend(proc::begin(scope, move || run_errand(&own, &name, &errand, shared)));
                 }
             }
             // A host that is slow delays nobody.
-            let is_due = |(began, asking): &(Instant, thread::ScopedJoinHandle<'_, ()>)| {
-                asking.is_finished() && began.elapsed() >= patrol_interval(&ctx)
+            let is_due = |(began, asking): &(Instant, Option<thread::ScopedJoinHandle<'_, ()>>)| {
+                asking.as_ref().is_none_or(|asking| asking.is_finished()) && began.elapsed() >= patrol_interval(&ctx)
             };
             if !ctx.root.config.hosts.is_empty() && hosts.as_ref().is_none_or(is_due) {
                 let (own, shared) = (ctx.clone(), &shared);
                 let ask = move || shared.warn(&own, "hosts", host_status::look_after(&own));
-                hosts = Some((Instant::now(), scope.spawn(ask)));
+                hosts = Some((Instant::now(), proc::begin(scope, ask).ok()));
             }
             starters.retain(|starter: &thread::ScopedJoinHandle<'_, ()>| !starter.is_finished());
             if let Ok(signal) = signals.recv_timeout(POLL) {
@@ -423,7 +423,7 @@ fn start_all(ctx: &Context<'_>, names: &[String], resumes: bool, shared: &Shared
 
 /// Sends the signal to this process again after a while, so that a shutdown that hangs is ended.
 fn limit_shutdown(signal: i32) {
-    thread::spawn(move || {
+    let _ = proc::start_thread(move || {
         thread::sleep(up_lock::PATIENCE);
         if let Some(signal) = Signal::from_named_raw(signal) {
             let _ = kill_process(getpid(), signal);

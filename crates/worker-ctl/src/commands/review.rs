@@ -75,7 +75,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     // No worker's lock is held while a person reads. Meanwhile the other reviews are brought up to date.
     std::thread::scope(|scope| {
         if !ctx.is_dry {
-            scope.spawn(|| ctx.warn_on_failure("other workers", || patrol::refresh(ctx).map(drop)));
+            let refresh = || ctx.warn_on_failure("other workers", || patrol::refresh(ctx).map(drop));
+            // Without a thread it is left to the patrol.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, refresh);
         }
         let shown = show(ctx, &reviewed, args.interface, !args.no_diff);
         // Ask the refresh to end after the current worker.

@@ -192,9 +192,9 @@ fn watch(ctx: &Context<'_>) -> Result<Exit> {
             }
         }
     };
-    thread::scope(|scope| {
+    thread::scope(|scope| -> Result<Exit> {
         if !ctx.root.config.hosts.is_empty() {
-            scope.spawn(ask);
+            thread::Builder::new().spawn_scoped(scope, ask).map_err(proc::no_thread)?;
         }
         let watched = show_changes(ctx);
         is_over.store(true, Ordering::SeqCst);

@@ -299,3 +299,14 @@ fn only_the_run_of_a_hook_lists_the_settings_that_it_uses() {
     }
     app.overlay(&["hook", "run", "--help"]).exit(0).out_has("OVERLAY_SYNC_PATHS");
 }
+
+#[test]
+fn where_no_thread_can_be_started_a_command_fails_and_says_so() {
+    let w = World::new();
+    let app = w.app();
+    // The system gives no thread so large a stack.
+    let no_threads = [("RUST_MIN_STACK", "1152921504606846976")];
+    for (tool, command) in [("ledger-synth", "check"), ("overlay-sync", "status")] {
+        app.run_with(tool, &[command], &no_threads).exit(4).any_out().err_has("cannot start a thread");
+    }
+}
