@@ -46,9 +46,9 @@ pub struct TornDown {
     pub failed: Vec<String>,
     /// What waits, and for what.
     pub left: Vec<String>,
-    /// Whether that is records which nobody can read, so that no sweep runs them.
+    /// What of that no sweep runs by itself: of records that nobody can read, and what was begun and cut off.
     #[serde(skip)]
-    pub is_unread: bool,
+    pub unswept: Vec<String>,
 }
 
 impl TornDown {
@@ -158,8 +158,10 @@ pub fn of_worktree(
             format!("{failure} ({})", why.join("; "))
         };
         let (_, unread) = teardowns.load_all()?;
-        done.is_unread = !unread.is_empty() && may_have_had(worktree, dirs).unwrap_or(true);
-        done.left.extend(unread.iter().filter(|_| done.is_unread).map(told));
+        if !unread.is_empty() && may_have_had(worktree, dirs).unwrap_or(true) {
+            done.unswept = unread.iter().map(told).collect();
+            done.left.extend(done.unswept.clone());
+        }
         return Ok(done);
     };
     if worktree.is_contained()? {
@@ -366,7 +368,9 @@ fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done
             (None, false) => None,
         };
         if let Some(why) = waits_for {
-            done.left.push(format!("{line} ({why})"));
+            let line = format!("{line} ({why})");
+            done.unswept.extend((step.is_begun && !again).then(|| line.clone()));
+            done.left.push(line);
             at += 1;
             continue;
         }

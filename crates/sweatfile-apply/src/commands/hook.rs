@@ -70,11 +70,11 @@ fn before_removal(ui: &Ui, env: &Env, dirs: &LayerFlags, (git, repo): (Git, Repo
     let word = if ui.is_dry() { "would tear down" } else { "torn down" };
     notes.extend(torn_down.ran.iter().map(|line| format!("{word}: {line}")));
     let waits = torn_down.failed.iter().chain(&torn_down.left);
-    let later = match torn_down.is_unread {
+    let later = |line| match torn_down.unswept.contains(line) {
         true => "not torn down",
         false => "not torn down; when the worktree is gone, `sweatfile-apply sweep` tries again",
     };
-    notes.extend(waits.map(|line| format!("{later}: {line}")));
+    notes.extend(waits.map(|line| format!("{}: {line}", later(line))));
     Ok(notes)
 }
 

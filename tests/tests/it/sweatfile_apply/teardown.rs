@@ -196,6 +196,9 @@ fn a_command_whose_end_could_not_be_written_is_named_and_stops_a_strict_removal(
     wt.apply(&["doctor"]).exit(1).any_err().out_has("begun and not ended").out_has("sweep --again");
     wt.apply(&["remove", "--strict"]).exit(1).any_out().err_has("it was begun and cut off");
     assert!(wt.has(".sweatshop-env") && w.at(w.home("")).has("second"));
+    let told = wt.apply(&["hook", "run", "pre-remove", "."]).exit(0).any_out();
+    told.err_has("not torn down: ").err_has("it was begun and cut off");
+    assert!(!told.stderr.contains("tries again"), "{told}");
     wt.apply(&["remove"]).exit(0).any_err().out_has("it was begun and cut off");
 }
 
