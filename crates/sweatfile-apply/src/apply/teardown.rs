@@ -152,6 +152,10 @@ pub fn of_worktree(
     let (common_dir, mut done) = (&worktree.repo.home.common_dir, TornDown::default());
     let Some(teardowns) = Teardowns::of(&worktree.env) else { return Ok(done) };
     let Some(known) = find(worktree, &teardowns)? else {
+        let earlier = teardowns.load(common_dir)?.into_iter().filter(|it| it.record.git_dir == worktree.repo.git_dir);
+        let why = "it is of an earlier directory here, which is gone, or this one was restored from a copy; when this one is gone, `sweatfile-apply sweep` runs it";
+        let told = |step: Step| format!("{} ({why})", printable(&step.command));
+        done.left.extend(earlier.flat_map(|stored| stored.record.steps).map(told));
         // Nothing else tells whose the others are.
         let told = |failure: &Failure| {
             let why = [vec!["it may be of this worktree".to_owned()], failure.hints.clone()].concat();

@@ -298,6 +298,20 @@ fn a_worktree_whose_record_somebody_took_away_is_not_torn_down() {
 }
 
 #[test]
+fn after_a_restore_from_a_copy_the_teardown_is_named_and_left() {
+    let w = World::new();
+    w.area("teardown = [\"touch ~/down\"]\n");
+    let app = w.app();
+    let wt = put(&app, "wt");
+    w.at(w.home("")).sh("cp -a eng copy && rm -rf eng && mv copy eng").exit(0);
+    wt.apply(&["remove"]).exit(0).any_err().out_has("touch ~/down (").out_has("restored from a copy");
+    assert!(!w.at(w.home("")).has("down"));
+    app.git(&["worktree", "remove", "--force", "../wt"]);
+    app.apply(&["sweep"]).exit(0).any_err().out_has("ran ");
+    assert!(w.at(w.home("")).has("down"));
+}
+
+#[test]
 fn a_damaged_record_and_a_missing_home_stop_nobody() {
     let w = World::new();
     w.area("setup = [\"touch set-up\"]\nteardown = [\"true\"]\n");
