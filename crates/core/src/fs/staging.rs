@@ -392,7 +392,8 @@ impl Staged {
     /// Syncs the directory of a file that was moved into place, if the file must survive a loss of power.
     fn sync(&self, dir: impl AsFd, path: &Path) -> Result<bool> {
         if self.is_durable {
-            sync_dir(dir).at("sync the directory of", path)?;
+            let synced = sync_dir(dir).at("sync the directory of", path);
+            synced.map_err(|failure| failure.hint("it is written all the same; `sync` brings it to the disk"))?;
         }
         Ok(true)
     }
