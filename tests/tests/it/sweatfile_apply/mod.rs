@@ -27,3 +27,4 @@ mod settings_approval;
 mod setup;
 mod steps;
 mod teardown;
+mod teardown_waits;
