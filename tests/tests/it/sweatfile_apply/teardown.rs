@@ -21,7 +21,7 @@ fn docker(w: &World) -> Vec<String> {
     log.lines().filter(|line| line.contains(": ")).map(str::to_owned).collect()
 }
 
-pub fn put<'w>(app: &Repo<'w>, name: &str) -> Repo<'w> {
+fn put<'w>(app: &Repo<'w>, name: &str) -> Repo<'w> {
     let wt = app.worktree(name);
     wt.apply(&[]).succeeds().any_err();
     wt

@@ -2,7 +2,6 @@
 
 use std::process::{Child, Stdio};
 
-use super::teardown::put;
 use crate::support::world::{Repo, World, text, wait_for};
 
 #[test]
@@ -53,7 +52,7 @@ fn nothing_is_torn_down_while_a_step_of_its_set_up_runs_in_the_background() {
     w.area(&format!("setup = [{step}]\nteardown = [\"rm -f ~/up; touch ~/down\"]\n"));
     let (app, home) = (w.app(), w.at(w.home("")));
     app.run("mkfifo", &[w.home("gate").to_str().unwrap()]).exit(0);
-    put(&app, "wt");
+    app.worktree("wt").apply(&[]).succeeds().any_err();
     // Where the worktree goes before the step has begun, the step does not begin.
     wait_for(|| home.has("begun"));
     app.git(&["worktree", "remove", "--force", "../wt"]);
