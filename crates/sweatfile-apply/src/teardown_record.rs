@@ -106,8 +106,17 @@ impl Teardowns {
     /// The lock that is held while records of a repository change and while their commands run.
     pub fn lock(&self, common_dir: &Path) -> Result<Lock> {
         fs::create_private_dir(&self.dir)?;
+        Lock::take(&self.lock_file(common_dir))
+    }
+
+    /// Whether commands of this repository run just now.
+    pub fn is_locked(&self, common_dir: &Path) -> bool {
+        Lock::is_held(&self.lock_file(common_dir)).unwrap_or(false)
+    }
+
+    fn lock_file(&self, common_dir: &Path) -> PathBuf {
         let name = Digest::of(common_dir.as_os_str().as_encoded_bytes()).to_string();
-        Lock::take(&self.dir.join(format!("{}.lock", &name[..16])))
+        self.dir.join(format!("{}.lock", &name[..16]))
     }
 
     /// The records of all repositories, and why others cannot be read: they stop nobody else.

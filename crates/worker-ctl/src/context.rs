@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use shopfloor_core::args::SettingFlags;
 use shopfloor_core::child_env;
@@ -45,6 +45,7 @@ pub struct Context<'a> {
     /// Whether to show only what a command would do.
     pub is_dry: bool,
     flags: Flags,
+    for_programs: Arc<OnceLock<Env>>,
 }
 
 impl<'a> Context<'a> {
@@ -54,7 +55,8 @@ impl<'a> Context<'a> {
         root.config.settings.all_warnings().iter().for_each(|warning| ui.warn(warning));
         let clone = WorkRepo::new(&Git::find(env)?, &root, &root.source(env), ui.is_dry())?;
         let (repo, is_dry) = (clone.clone(), ui.is_dry());
-        Ok(Context { ui, env, root: Arc::new(root), clone, repo, ending: Arc::default(), is_dry, flags })
+        let (root, ending, for_programs) = (Arc::new(root), Arc::default(), Arc::default());
+        Ok(Context { ui, env, root, clone, repo, ending, is_dry, flags, for_programs })
     }
 
     /// The same for work on this worker, in the repository that it works in. What a function does for a worker, it does in
@@ -96,7 +98,8 @@ impl<'a> Context<'a> {
         let (path, ending, flags) = (self.root.path.clone(), self.ending.clone(), self.flags.clone());
         let root = WorkerRoot { config: RootConfig::load(env, &path, &flags.all())?, path };
         let clone = WorkRepo::new(&Git::find(env)?, &root, &root.source(env), is_dry)?;
-        Ok(Context { ui, env, root: Arc::new(root), repo: clone.clone(), clone, ending, is_dry, flags })
+        let (root, repo, for_programs) = (Arc::new(root), clone.clone(), self.for_programs.clone());
+        Ok(Context { ui, env, root, repo, clone, ending, is_dry, flags, for_programs })
     }
 
     /// The same with these flags.
@@ -148,15 +151,17 @@ impl<'a> Context<'a> {
 
     /// The same with the environment for programs in workers' worktrees.
     pub fn tmux_for_programs(&self) -> Result<Tmux> {
-        Tmux::find(&self.env_for_programs(), &self.tmux_socket()?)
+        Tmux::find(self.env_for_programs(), &self.tmux_socket()?)
     }
 
     /// The environment for those: the person's, less what leads into the source or a worktree of it.
-    pub fn env_for_programs(&self) -> Env {
-        // Sessions start without the source, too.
-        let all = self.clone.git.list_worktrees(&self.source()).unwrap_or_default();
-        let all: Vec<PathBuf> = all.into_iter().map(|listed| listed.path).collect();
-        child_env::for_worktree(self.env, &self.root.path, &all)
+    pub fn env_for_programs(&self) -> &Env {
+        self.for_programs.get_or_init(|| {
+            // Sessions start without the source, too.
+            let all = self.clone.git.list_worktrees(&self.source()).unwrap_or_default();
+            let all: Vec<PathBuf> = all.into_iter().map(|listed| listed.path).collect();
+            child_env::for_worktree(self.env, &self.root.path, &all)
+        })
     }
 
     /// Where the root's tmux listens. Another place is recorded if that one cannot be used: the root was moved, or the

@@ -387,8 +387,13 @@ impl Worker {
 
     /// What to do where git cannot read this file, the HEAD of its worktree.
     pub fn head_hint(&self, head: &str) -> String {
-        let (branch, head) = (shell_word(self.branch.as_ref()), shell_word(head.as_ref()));
-        format!("if it was on its branch: `echo ref: refs/heads/{branch} > {head}`")
+        let branch = shell_word(self.branch.as_ref());
+        let way = if Path::new(head).with_file_name("reftable").exists() {
+            format!("git -C {} symbolic-ref HEAD refs/heads/{branch}", shell_word(self.tree()))
+        } else {
+            format!("echo ref: refs/heads/{branch} > {}", shell_word(head.as_ref()))
+        };
+        format!("if it was on its branch: `{way}`")
     }
 
     /// What sends it this text: a program that does not run is started first, and one without a task is told by force.

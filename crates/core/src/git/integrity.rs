@@ -57,7 +57,15 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
 
 /// The same of what git reads there to make another worktree.
 pub(super) fn require_plain_for_others(git_dir: &Path) -> Result<()> {
-    // HEAD may name any other of these refs.
+    // git follows HEAD to any file.
+    let head = fs::read_no_follow(&git_dir.join("HEAD")).ok().flatten().unwrap_or_default();
+    let leads_on = match head.strip_prefix(b"ref: ") {
+        None => !head.trim_ascii().iter().all(u8::is_ascii_hexdigit),
+        Some(name) => !name.starts_with(b"refs/heads/") || name.windows(2).any(|pair| pair == b".."),
+    };
+    if leads_on {
+        return require_plain(git_dir);
+    }
     let is_ref = |name: &OsStr| name.as_bytes().first().is_some_and(u8::is_ascii_uppercase);
     require_plain_where(git_dir, |name| is_ref(name) || READ_FOR_OTHERS.iter().any(|read| name == *read))
 }

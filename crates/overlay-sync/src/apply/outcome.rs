@@ -22,6 +22,8 @@ pub struct SyncOutcome {
     pub open: Vec<String>,
     /// The messages in `open` that are about failures of the disk or of git.
     pub failures: Vec<String>,
+    /// The file that a message in `failures` is about, if it is about one.
+    pub failed: BTreeMap<String, RelPath>,
     /// The files that `open` is about.
     pub open_paths: BTreeSet<RelPath>,
     /// The workspaces that `open` is about.
@@ -76,6 +78,7 @@ impl SyncOutcome {
         self.events.extend(later.events);
         self.conflicts += later.conflicts;
         self.open_paths.extend(later.open_paths);
+        self.failed.extend(later.failed);
         let lists = [
             (&mut self.open, later.open),
             (&mut self.failures, later.failures),
@@ -124,7 +127,10 @@ impl SyncOutcome {
 
     pub fn report_open(&mut self, workspace: &Workspace, todo: &WorkspaceTodo) {
         let name = workspace.root.display();
-        let failed: Vec<String> = todo.failed.iter().map(|(path, why)| format!("{name}: {path}: {why}")).collect();
+        let failed = todo.failed.iter().map(|(path, why)| (format!("{name}: {path}: {why}"), path.clone()));
+        let failed: BTreeMap<String, RelPath> = failed.collect();
+        self.failed.extend(failed.clone());
+        let failed: Vec<String> = failed.into_keys().collect();
         let failures: Vec<String> = todo.open.iter().filter(|_| !todo.is_halted).chain(&failed).cloned().collect();
         let held = workspace.held.iter().filter(|_| !todo.is_halted).map(|(path, held)| {
             let what = if held.part { "a part of " } else { "" };

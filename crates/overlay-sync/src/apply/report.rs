@@ -63,7 +63,8 @@ impl SyncOutcome {
 
     /// The exit code of a command that is about one file.
     pub fn exit_for(&self, path: &RelPath) -> Exit {
-        if !self.failures.is_empty() {
+        // What another file stumbles over is told, and is nothing that the command has done.
+        if self.failures.iter().any(|line| self.failed.get(line).is_none_or(|of| of == path)) {
             return Exit::Failed;
         }
         let is_decided = self.events.iter().any(|event| event.path == *path && event.rule == SyncRule::LastWrite);

@@ -32,7 +32,7 @@ pub enum Verdict {
 }
 
 /// Carries out a verdict on what a person has seen, and syncs. Prints what the syncs before and after it did. Returns the
-/// exit code of the command, and whether nothing of it waits any more.
+/// exit code of the command, and whether nothing of it waits for a person any more.
 pub fn carry_out(ui: &Ui, overlay: &Overlay, seen: &Version, verdict: Verdict) -> Result<(Exit, bool)> {
     let load = || Workspace::load_all(&overlay.store.workspaces());
     let of = if let Origin::Waiting(of, ..) = &seen.origin { Some(*of) } else { None };
@@ -54,7 +54,10 @@ pub fn carry_out(ui: &Ui, overlay: &Overlay, seen: &Version, verdict: Verdict) -
     outcome.leave_out(&before);
     outcome.print(ui);
     workspaces.retain(|workspace| Some(workspace.id) == of);
-    Ok((exit, find_waiting(&workspaces, &seen.id).is_err()))
+    // A workspace that could not be reached gives it at the next sync.
+    let is_its = |workspace: &Workspace| Some(workspace.id) == of && workspace.accepted.contains_key(&seen.path);
+    let is_due = verdict == Verdict::Accept && load()?.iter().any(is_its);
+    Ok((exit, is_due || find_waiting(&workspaces, &seen.id).is_err()))
 }
 
 /// Gives a verdict on what a person has seen, if that is what waits now.

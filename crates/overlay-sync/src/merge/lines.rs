@@ -128,8 +128,8 @@ pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
         let is_added = region.base_range().is_empty();
         let (lines, is_whole) = match (region.resolution(), disputed) {
             (MergeResolution::Both, _) => (overlay, overlay_whole || workspace_whole),
-            (MergeResolution::Ours, _) => (overlay, overlay_whole),
-            (MergeResolution::Theirs, _) => (workspace, workspace_whole),
+            (MergeResolution::Ours, _) => (overlay, overlay_whole || unwritten_whole && !is_added),
+            (MergeResolution::Theirs, _) => (workspace, workspace_whole || unwritten_whole && !is_added),
             (MergeResolution::Conflict, Disputed::Both) => (both(&overlay, &workspace), workspace_whole),
             (MergeResolution::Conflict, Disputed::BothSwapped) => (both(&workspace, &overlay), overlay_whole),
             (MergeResolution::Conflict, Disputed::BothAdded) if is_added => {

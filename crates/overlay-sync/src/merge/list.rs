@@ -25,7 +25,15 @@ pub fn identities<const N: usize>(lists: [&[Tree]; N]) -> Option<[Vec<String>; N
         let is_known = |(ids, items): (&Vec<String>, &&[Tree])| ids.len() == items.len() && are_distinct(ids);
         ids.iter().zip(&lists).all(is_known).then_some(ids)
     };
-    let by_keys = || IDENTITIES.split(' ').find_map(|keys| known(&|item| identity(item, keys)));
+    // Two hooks that both sides brought may begin with the same command.
+    let is_one = |keys: &str, ids: &[Vec<String>; N]| {
+        let is_twice = |id: &String| ids[1..].iter().filter(|side| side.contains(id)).count() > 1;
+        keys != "hooks" || ids[1..].iter().flatten().all(|id| ids[0].contains(id) || !is_twice(id))
+    };
+    let by_keys = || {
+        let mut all = IDENTITIES.split(' ');
+        all.find_map(|keys| known(&|item| identity(item, keys)).filter(|ids| is_one(keys, ids)))
+    };
     known(&assigned).or_else(by_keys)
 }
 

@@ -242,7 +242,8 @@ fn unfit(file: &FileView<'_>, here: &[u8]) -> Option<String> {
         return Some("it is empty".into());
     }
     let has_structure = file.kind.is_tree() || file.kind == FileType::JsonLines;
-    if (has_structure || !is_binary(here)) && !file.kind.parses(here) {
+    // Not every reader of variables knows quotes, and nothing says yet that this one's does.
+    if (has_structure || !is_binary(here) && file.kind != FileType::Env) && !file.kind.parses(here) {
         return Some("it does not parse".into());
     }
     why_new(file, here)

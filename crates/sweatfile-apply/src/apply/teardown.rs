@@ -49,6 +49,9 @@ pub struct TornDown {
     /// What of that no sweep runs by itself: of records that nobody can read, and what was begun and cut off.
     #[serde(skip)]
     pub unswept: Vec<String>,
+    /// How many of them wait only until the worktree is gone.
+    #[serde(skip)]
+    pub later: usize,
 }
 
 impl TornDown {
@@ -64,7 +67,7 @@ impl TornDown {
     /// What `--strict` asks for: exit 4 if a command failed, 1 if one waits.
     pub fn require_all(&self) -> Result<()> {
         self.failure().map_or(Ok(()), Err)?;
-        if self.left.is_empty() {
+        if self.left.len() == self.later {
             return Ok(());
         }
         Err(failure::TEARDOWN
@@ -153,9 +156,14 @@ pub fn of_worktree(
     let Some(teardowns) = Teardowns::of(&worktree.env) else { return Ok(done) };
     let Some(known) = find(worktree, &teardowns)? else {
         let earlier = teardowns.load(common_dir)?.into_iter().filter(|it| it.record.git_dir == worktree.repo.git_dir);
-        let why = "it is of an earlier directory here, which is gone, or this one was restored from a copy; when this one is gone, `sweatfile-apply sweep` runs it";
-        let told = |step: Step| format!("{} ({why})", printable(&step.command));
-        done.left.extend(earlier.flat_map(|stored| stored.record.steps).map(told));
+        for step in earlier.flat_map(|stored| stored.record.steps) {
+            let why = "it is of an earlier directory here, which is gone, or this one was restored from a copy; when this one is gone";
+            let sweep = if step.is_begun { "sweep --again" } else { "sweep" };
+            let told = format!("{} ({why}, `sweatfile-apply {sweep}` runs it)", printable(&step.command));
+            done.unswept.extend(step.is_begun.then(|| told.clone()));
+            done.left.push(told);
+        }
+        done.later = done.left.len();
         // Nothing else tells whose the others are.
         let told = |failure: &Failure| {
             let why = [vec!["it may be of this worktree".to_owned()], failure.hints.clone()].concat();
@@ -163,8 +171,9 @@ pub fn of_worktree(
         };
         let (_, unread) = teardowns.load_all()?;
         if !unread.is_empty() && may_have_had(worktree, dirs).unwrap_or(true) {
-            done.unswept = unread.iter().map(told).collect();
-            done.left.extend(done.unswept.clone());
+            let told: Vec<String> = unread.iter().map(told).collect();
+            done.left.extend(told.clone());
+            done.unswept.extend(told);
         }
         return Ok(done);
     };
@@ -172,6 +181,7 @@ pub fn of_worktree(
         // What it wrote may be what the commands find, whatever they name. When the worktree is gone, nothing of it is.
         let why = "its agent worked in a sandbox, so it waits until the worktree is gone: `sweatfile-apply sweep`";
         done.left.extend(known.record.steps.iter().map(|step| format!("{} ({why})", printable(&step.command))));
+        done.later = done.left.len();
         return Ok(done);
     }
     let held = held(&known.record.steps)?;
@@ -266,9 +276,11 @@ pub fn waiting(worktree: &OpenWorktree) -> usize {
     all.unwrap_or_default().iter().filter(|stored| !stored.record.is_living()).count()
 }
 
-/// The commands of this repository that were begun and have not ended, one line each.
+/// The commands of this repository that were begun and have not ended, one line each. None while some run.
 pub fn cut_off(worktree: &OpenWorktree) -> Vec<String> {
-    let all = Teardowns::of(&worktree.env).and_then(|all| all.load(&worktree.repo.home.common_dir).ok());
+    let common_dir = &worktree.repo.home.common_dir;
+    let all = Teardowns::of(&worktree.env).filter(|all| !all.is_locked(common_dir));
+    let all = all.and_then(|all| all.load(common_dir).ok());
     let of = |Stored { record, .. }: Stored| {
         let name = printable(&record.path.display().to_string());
         let begun = record.steps.into_iter().filter(|step| step.is_begun);

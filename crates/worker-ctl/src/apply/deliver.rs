@@ -52,7 +52,8 @@ pub fn deliver(ctx: &Context<'_>, before: &Worker, input: &Input, text: &str) ->
             let back = Input::NotSent { back: Box::new(before.clone()) };
             transition::record(ctx, name, &back).map_err(|cause| {
                 let again = match input {
-                    Input::Message { .. } => "run the same command again".to_owned(),
+                    Input::Message { .. } => "run the same command again with `--force`".to_owned(),
+                    _ if worker.work.queued.is_some() => "the queue gives it again".to_owned(),
                     _ => format!("run `worker-ctl start --resume {name}`, because {name} has its task now"),
                 };
                 unrecorded(cause, &failure.message, format!("mend the cause, then {again}"))

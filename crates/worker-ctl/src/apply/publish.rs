@@ -129,6 +129,10 @@ pub fn publish(ui: &Ui, repo: &WorkRepo, source: &Path, plan: &Accept, new: &str
     // If this fails, the ref only keeps a commit alive.
     repo.run(source, &["update-ref", "--no-deref", "-d", &name])?;
     let is_left = |failure: &Failure| failure::NOT_PUT_BACK.is_kind_of(failure);
+    let published = published.map_err(|failure| match is_left(&failure) && failure.hints.is_empty() {
+        true => failure.hint("mend the cause; then `worker-ctl patrol` puts them back"),
+        false => failure,
+    });
     // What could not be put back yet is put back by a later command.
     if !matches!(published, Ok(true)) && !published.as_ref().is_err_and(is_left) {
         drop_journal(repo, &plan.name)?;
@@ -212,7 +216,8 @@ fn find_checkout(repo: &WorkRepo, source: &Path, branch: &str) -> Result<Option<
 fn refuse_hidden(repo: &WorkRepo, source: &Path) -> Result<()> {
     let common = common_dir(source);
     let index = common.join("index");
-    let is_hidden = index.exists() && is_bare(repo, source)?;
+    // A bare repository may have an index for a directory that its hooks fill.
+    let is_hidden = source != common && index.exists() && is_bare(repo, source)?;
     let hidden = bare_by_mistake(&common).or_else(|| {
         let why = format!("{} has a checkout, but core.bare is true for it", source.display());
         let config = shell_word(&common.join("config"));
@@ -294,11 +299,10 @@ pub fn advance(ui: &Ui, repo: &WorkRepo, source: &Path, old: &str, new: &str) ->
             let _deferred = proc::defer_signals();
             let merged = when_unlocked(&merge, &at);
             if !merged.as_ref().is_ok_and(|output| output.status.success()) {
-                let put_back = proc::tidy_up(|| match now()?.as_deref() == Some(old) {
-                    true => files.put_back(&git, (&at, &root), &present, (checkout, old)),
+                proc::tidy_up(|| match now()?.as_deref() == Some(old) {
+                    true => files.put_back(&git, (&at, &root), &present, (checkout, old)).map_err(not_put_back),
                     false => Ok(()),
-                });
-                put_back.map_err(|failure| not_put_back(&at, failure))?;
+                })?;
             }
             // What nobody has committed is there where a file comes.
             (merged?, Some((at, files.displaced(&present), step)))
@@ -332,7 +336,7 @@ fn not_merged(at: &Path, output: &Output, found: &[String], step: Cmd) -> Result
     let hint = "nothing has changed; mend the cause, then run the same command again";
     // The lock that it leaves is in the way of the step, too.
     if matches!(output.status, Status::Signalled(_)) {
-        let dir = common_dir(at);
+        let dir = private_dir(at).unwrap_or_else(|| common_dir(at));
         let locks = format!("if it left locks as `index.lock` in {}, remove them", dir.display());
         return Ok(failed("merge", output).hint(hint).hint(locks));
     }
@@ -357,29 +361,26 @@ fn typed(repo: &WorkRepo, source: &Path, (git, at, is_linked): (&Git, &Path, boo
     }
 }
 
-/// The journal stays, whatever the cause is.
-fn not_put_back(at: &Path, failure: Failure) -> Failure {
+/// Whatever the cause is, what there is of a journal stays.
+fn not_put_back(failure: Failure) -> Failure {
     if failure::NOT_PUT_BACK.is_kind_of(&failure) {
         return failure;
     }
-    failure::NOT_PUT_BACK
-        .with(failure.exit, format!("files in {} are not put back yet: {failure}", at.display()))
-        .hint("mend the cause; then `worker-ctl patrol` puts them back")
+    failure::NOT_PUT_BACK.with(failure.exit, format!("files are not put back yet: {failure}"))
 }
 
 /// Fails while what the killed accepts of these workers have written in a checkout is not put back. Who lands then, or
 /// forgets one of them, would leave it there for good.
 pub fn require_put_back(ctx: &Context<'_>, workers: &[String]) -> Result<()> {
     let (state, source) = (ctx.state()?, ctx.source());
-    for name in workers {
-        let Some(journal) = read_journal(&ctx.root.path, name)? else { continue };
+    // Nothing is left in a source that is gone.
+    for name in workers.iter().filter(|_| source.is_dir()) {
         // The work of a host lands on the default branch.
         let repo = match state.workers.get(name) {
             Some(worker) => ctx.of(worker)?.repo,
             None => ctx.clone.clone(),
         };
-        require_source(&repo.root, &source)?;
-        put_back_killed(&repo, &source, &journal)?;
+        find_landed(&repo, &source, name)?;
     }
     Ok(())
 }
@@ -402,7 +403,7 @@ fn put_back_killed(repo: &WorkRepo, source: &Path, journal: &Journal) -> Result<
     // With a new file in its way git would have written nothing.
     let present = files.before.keys().cloned().collect();
     let checkout = typed(repo, source, (&git, &at, is_linked))?;
-    files.put_back(&git, (&at, &root), &present, (checkout, old)).map_err(|failure| not_put_back(&at, failure))
+    files.put_back(&git, (&at, &root), &present, (checkout, old)).map_err(not_put_back)
 }
 
 /// Options for a merge that only moves a branch forward.

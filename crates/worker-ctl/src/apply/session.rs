@@ -1,6 +1,7 @@
 //! Starts and ends a worker's session.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -158,7 +159,7 @@ fn begin(
         ctx.update_worker(&worker.name, |worker| worker.program.job.clone_from(&job))?;
     }
     let log = layout::worker_log(&ctx.root.path, &worker.name);
-    let pane = tmux.start_program(worker, ended, &variables, &argv, &log)?;
+    let pane = tmux.start_program(worker, ended, &with_path(ctx, variables), &argv, &log)?;
     let begun = Input::SessionBegun { pane: pane.id.clone(), pid: pane.pid, job: job.clone(), is_continued };
     transition::record(ctx, &worker.name, &begun)?;
     Ok((pane, job))
@@ -178,10 +179,18 @@ fn refuse_others(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 /// The argv; fails if its program is not installed. tmux would only show that it ended.
 fn require_program(ctx: &Context<'_>, agent: &AgentTable, argv: Vec<String>) -> Result<Vec<String>> {
     let is_looked_for = |name: &&String| !name.contains('/') && !agent.env.contains_key("PATH");
-    let is_missing = |name: &&String| proc::find(&ctx.env_for_programs(), name).is_none();
+    let is_missing = |name: &&String| proc::find(ctx.env_for_programs(), name).is_none();
     let Some(program) = argv.first().filter(is_looked_for).filter(is_missing) else { return Ok(argv) };
     Err(Failure::failed(format!("{} is not on the PATH", printable(program)))
         .hint("install it, or change the `command` of the agent in config.toml"))
+}
+
+/// The variables with the `PATH` of now, unless they name one. The server may have an older one.
+fn with_path(ctx: &Context<'_>, mut variables: Vec<(String, String)>) -> Vec<(String, String)> {
+    let path = ctx.env_for_programs().var("PATH").and_then(OsStr::to_str);
+    let path = path.filter(|_| !variables.iter().any(|(name, _)| name == "PATH"));
+    variables.extend(path.map(|path| ("PATH".to_owned(), path.to_owned())));
+    variables
 }
 
 /// The failure of a program that runs, but does not take input.
@@ -228,7 +237,7 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
     jobs::end_all(ctx, &[&worker.name]).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     transition::record(ctx, &worker.name, &Input::Restarting { head, job: job.clone() })?;
     let mut now = tmux
-        .start_program(worker, Some(&pane), &variables, &argv, &log)
+        .start_program(worker, Some(&pane), &with_path(ctx, variables), &argv, &log)
         .map_err(|failure| not_delivered(failure.to_string()))?;
     let is_quiet = || Ok::<_, Failure>(ctx.worker(&worker.name)?.reported.activity == Activity::Unknown);
     let read_pane = || -> Result<Pane> {

@@ -75,6 +75,35 @@ fn what_cannot_be_written_is_not_accepted_and_still_waits() {
     s.all_are(SETTINGS, hooked);
 }
 
+/// The verdict is given, and the workspace gets it when it is there again.
+#[test]
+fn what_is_accepted_of_a_workspace_that_is_away_is_said_to_be() {
+    let w = World::new();
+    let hooked = "{\"a\": 1, \"hooks\": {\"Stop\": [{\"command\": \"date\"}]}}\n";
+    let s = edited(&w, SETTINGS, "{\"a\": 1}\n", hooked);
+    s.sync(1).any_err();
+    let id = s.held_ids().remove(0);
+    s.app.sh("mv ../a ../aside").exit(0);
+    assert_eq!(s.app.overlay(&["accept", &id]).exit(1).any_err().stdout, format!("accepted {SETTINGS}\n"));
+    s.app.sh("mv ../aside ../a").exit(0);
+    s.sync(0).any_err();
+    s.all_are(SETTINGS, hooked);
+}
+
+#[test]
+fn what_another_file_stumbles_over_is_no_failure_of_a_deed() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\nB=1\n");
+    s.put(".data/x", "1\n");
+    s.attach();
+    s.app.sh("chmod 000 ../b/.data/x").exit(0);
+    let out = s.a.run_bound("overlay-sync", &["drop", ".env", "B"]).exit(0);
+    out.out_has("dropped").err_has(".data/x");
+    s.all_are(".env", "A=1\n");
+    s.app.sh("chmod 644 ../b/.data/x").exit(0);
+}
+
 #[test]
 fn what_could_not_be_rejected_is_listed_once() {
     let w = World::new();

@@ -220,6 +220,15 @@ fn a_hook_to_which_a_command_comes_is_the_same_hook() {
                 ],
                 r#"[{"hooks": [{"command": "g"}, {"command": "h"}, {"command": "k"}]}]"#,
             ),
+            // Two that came new are two.
+            (
+                [
+                    r#"[]"#,
+                    r#"[{"matcher": "Edit", "hooks": [{"command": "log"}, {"command": "fmt"}]}]"#,
+                    r#"[{"matcher": "Bash", "hooks": [{"command": "log"}, {"command": "audit"}]}]"#,
+                ],
+                r#"[{"matcher": "Edit", "hooks": [{"command": "log"}, {"command": "fmt"}]}, {"matcher": "Bash", "hooks": [{"command": "log"}, {"command": "audit"}]}]"#,
+            ),
         ],
     );
 }

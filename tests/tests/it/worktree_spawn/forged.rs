@@ -311,6 +311,23 @@ fn a_branch_that_goes_because_its_changes_are_elsewhere_keeps_its_tip() {
     assert_eq!(app.git(&["for-each-ref", "--format=%(objectname)", "refs/shopfloor/trash/main.a"]), tip);
 }
 
+/// git follows the HEAD of every record, wherever it leads.
+#[test]
+fn a_head_that_leads_to_a_pipe_holds_up_no_spawn() {
+    let w = World::new();
+    let app = app(&w);
+    subtree(&app, &["eve"]);
+    for (to, file) in [("worktrees/eve/index", "index"), ("_X", "_X")] {
+        app.sh(&format!(
+            "cd .git/worktrees/eve && cp HEAD ../../was && rm -f {file} && mkfifo {file} && echo ref: {to} > HEAD"
+        ))
+        .exit(0);
+        app.spawn(&["subtree", "new"]).exit(4).err_has(&format!("eve/{file} is not a file"));
+        app.sh(&format!("cd .git/worktrees/eve && rm {file} && mv ../../was HEAD")).exit(0);
+    }
+    app.spawn(&["subtree", "new"]).succeeds();
+}
+
 #[test]
 fn a_pipe_in_one_record_is_named_and_stops_only_what_must_read_it() {
     for file in ["HEAD", "gitdir", "commondir", "index", "config.worktree", "logs/HEAD"] {
