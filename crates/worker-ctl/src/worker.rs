@@ -406,10 +406,11 @@ impl Worker {
 
     /// What to do where it has nothing to review.
     pub fn review_hint(&self) -> String {
+        let name = &self.name;
         if let Some(note) = self.notes.iter().find(|note| note.is_of_lost_branch()) {
             return match note {
                 Note::BranchGone(_) => {
-                    format!("{note}; {}, or run `worker-ctl reset {} --force`", self.branch_hint(None), self.name)
+                    format!("{note}; {}, or run `worker-ctl reset {name} --force`", self.branch_hint(None))
                 }
                 Note::HeadUnreadable(head) => format!("{note}; {}", self.head_hint(head)),
                 _ => note.to_string(),
@@ -417,12 +418,10 @@ impl Worker {
         }
         match self.task {
             Task::Rejected => {
-                format!("it was sent back, and waits for a new commit; tell it more: {}", self.message_hint("TEXT"))
+                format!("it was sent back and waits for a commit; tell more: {}", self.message_hint("TEXT"))
             }
-            Task::Rebasing { .. } if !self.goes_on() => {
-                format!("let it go on with its conflicts: `worker-ctl resume {}`", self.name)
-            }
-            Task::Rebasing { .. } => format!("it resolves conflicts; `worker-ctl wait {}` waits for it", self.name),
+            Task::Rebasing { .. } if !self.goes_on() => format!("have it go on: `worker-ctl resume {name}`"),
+            Task::Rebasing { .. } => format!("it resolves conflicts; `worker-ctl wait {name}` waits for it"),
             Task::Idle => "it has nothing that has not landed; `worker-ctl status` shows who has".to_owned(),
             _ => "`worker-ctl status` shows who needs review".to_owned(),
         }
