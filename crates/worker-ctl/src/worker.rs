@@ -417,10 +417,8 @@ impl Worker {
             };
         }
         match self.task {
-            Task::Rejected => {
-                format!("it was sent back and waits for a commit; tell more: {}", self.message_hint("TEXT"))
-            }
-            Task::Rebasing { .. } if !self.goes_on() => format!("have it go on: `worker-ctl resume {name}`"),
+            Task::Rejected => format!("it was sent back; tell it more: {}", self.message_hint("TEXT")),
+            Task::Rebasing { .. } if !self.goes_on() => format!("let it go on: `worker-ctl resume {name}`"),
             Task::Rebasing { .. } => format!("it resolves conflicts; `worker-ctl wait {name}` waits for it"),
             Task::Idle => "it has nothing that has not landed; `worker-ctl status` shows who has".to_owned(),
             _ => "`worker-ctl status` shows who needs review".to_owned(),

@@ -413,11 +413,12 @@ fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<FailedS
     let name = worker["id"].as_str().unwrap_or_default();
     let (option, _file) = passed(env, task)?;
     let mut steps = Vec::new();
+    // The same task is not given twice, and a program that was started anew is told of it.
+    let has_it = worker["prompt"].as_str().map(str::trim) == Some(task.trim());
     if worker["alive"] != "up" {
-        steps.push(["worker-ctl", "up", name].map(str::to_owned).to_vec());
+        steps.push(["worker-ctl", if has_it { "resume" } else { "up" }, name].map(str::to_owned).to_vec());
     }
-    // The same task is not given twice.
-    if worker["prompt"].as_str().map(str::trim) != Some(task.trim()) {
+    if !has_it {
         let tree = Path::new(worker["worktree"].as_str().unwrap_or_default());
         // What it is about to work with; that a step failed, the agent can see for itself.
         if worker["host"].is_null() && tree.is_dir() {

@@ -311,8 +311,9 @@ fn find_work(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorkt
             let Some(sha) = new_commit(&ctx.repo, worker, tree)? else { return Ok(None) };
             let before = worker.work.commit_sha.clone().unwrap_or_default();
             let base = ctx.repo.work_base(&ctx.repo.base(), &sha)?.unwrap_or_else(|| sha.clone());
-            // The same work on another commit was rebased.
-            match rebase::is_same_work(ctx, worker, &before, &sha, &base)? {
+            // The same work on another commit was rebased. What git has pruned can be compared with nothing.
+            let is_there = ctx.repo.commit(path, &before)?.is_some();
+            match is_there && rebase::is_same_work(ctx, worker, &before, &sha, &base)? {
                 true => {
                     let (patch, onto) = (ctx.repo.work_digest(&sha)?, ctx.repo.fork(worker, &sha).ok());
                     Ok(Some(Input::Rebased { patch, onto, sha }))

@@ -87,7 +87,7 @@ fn remove_record(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 /// last, so that the same command continues after a kill. Returns where the work is kept.
 fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) -> Result<Vec<String>> {
     refuse_others_inside(ctx, worker)?;
-    check_losses(ctx, worker, is_forced)?;
+    check_losses(ctx, worker, None, is_forced)?;
     trash::refuse_locked(ctx, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote. Only then what it works with is
     // taken down.
@@ -104,7 +104,7 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     others.notes(worker.tree()).iter().for_each(|note| ctx.ui.note(note));
     first.notes.iter().filter(|note| !saved.notes.contains(note)).for_each(|note| ctx.ui.note(note));
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
-    let losses = check_losses(ctx, worker, is_forced)?;
+    let losses = check_losses(ctx, worker, None, is_forced)?;
     let branch = format!("refs/heads/{}", worker.branch);
     let mut kept = keep(ctx, worker, &losses, is_forced)?;
     let removed = || -> Result<Vec<String>> {
@@ -195,7 +195,7 @@ pub fn reset(
     worker.require_tree()?;
     let is_up = worker.program.session == Session::Up || worker.program.job_waits_for.is_some();
     if is_up {
-        check_losses(ctx, worker, is_forced)?;
+        check_losses(ctx, worker, Some(base), is_forced)?;
         session::end(ctx, std::slice::from_ref(worker), is_forced)?;
     } else {
         // One that nobody could end before may still run.
@@ -204,7 +204,7 @@ pub fn reset(
     // Ignored files stay in the worktree, so nothing is lost when this fails.
     let saved = trash::run_pre_remove(ctx, worker, &["overlay-sync"], false)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
-    let losses = check_losses(ctx, worker, is_forced)?;
+    let losses = check_losses(ctx, worker, Some(base), is_forced)?;
     let mut kept = keep(ctx, worker, &losses, is_forced)?;
     let aside = with_kept(&kept, clean_worktree(ctx, worker, base))?;
     kept.extend(aside.into_iter().chain(kept_before(worker)));
@@ -218,8 +218,9 @@ pub fn reset(
     Ok(kept)
 }
 
-/// Reads the losses, and refuses them unless they are to be kept, and mounts always. An agent may have closed its worktree.
-pub fn check_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Losses> {
+/// Reads the losses, for a branch that goes `back_to` a commit or goes away, and refuses them unless they are to be kept,
+/// and mounts always. An agent may have closed its worktree.
+pub fn check_losses(ctx: &Context<'_>, worker: &Worker, back_to: Option<&str>, is_forced: bool) -> Result<Losses> {
     trash::refuse_mounted(worker.tree())?;
     if is_forced && !ctx.is_dry {
         fs::open_up(worker.tree());
@@ -231,7 +232,7 @@ pub fn check_losses(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Resu
     }
     let repo = &ctx.of(worker)?.repo;
     require_lasting_objects(&repo.common)?;
-    let losses = Losses::read(repo, worker)?;
+    let losses = Losses::read_beyond(repo, worker, back_to)?;
     refuse_loss(worker, &losses, is_forced)?;
     Ok(losses)
 }

@@ -24,7 +24,10 @@ pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<S
     let (commit, files) = snapshot(ctx, worker, losses)?;
     let name = keep_commit(ctx, &worker.name, &commit)?;
     // The stashes are kept now, and stay in git's list.
-    let again = Losses { stashes: losses.stashes.clone(), ..Losses::read(&ctx.repo, worker)? };
+    let again = Losses {
+        stashes: losses.stashes.clone(),
+        ..Losses::read_beyond(&ctx.repo, worker, losses.back_to.as_deref())?
+    };
     if again != *losses || write_tree(ctx, worker, losses)? != files {
         return Err(failure::MOVED
             .failure(format!("the worktree of {} is still changing", worker.name))

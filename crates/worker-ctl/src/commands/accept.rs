@@ -222,7 +222,7 @@ fn require_way(args: &Args, worker: &Worker) -> Result<()> {
     if lands_commits && worker.land() == LandAs::Squash && worker.work.reviewed_sha.is_some() {
         let path = shell_word(Path::new(&worker.worktree_path));
         return Err(Failure::usage(format!("the work of {name} was reviewed as one commit")).hint(format!(
-            "to review each commit: `worker-ctl nuke {name}`, then `worker-ctl add {name} --worktree {path} --land commits`"
+            "to review each commit: `worker-ctl add --worktree {path} --land commits`, then review it once more"
         )));
     }
     if lands_commits && args.message.is_some() {

@@ -153,7 +153,7 @@ fn refuse_busy(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     if removal::stays(worker, false) {
         return Ok(());
     }
-    removal::check_losses(ctx, worker, false).map(drop).map_err(|failure| {
+    removal::check_losses(ctx, worker, None, false).map(drop).map_err(|failure| {
         let name = &worker.name;
         refusal(ctx, &failure.message).details(failure.causes()).hint(format!(
             "accept or save the work; `worker-ctl nuke {name} --force` keeps it under refs/shopfloor/trash/"

@@ -17,6 +17,8 @@ use crate::worker::{Task, Worker};
 pub struct Losses {
     /// The commit of the worker's branch.
     pub branch_tip: Option<String>,
+    /// The commit that the branch goes back to, if it stays: what that has is no loss.
+    pub back_to: Option<String>,
     /// The tips of histories that are not on the default branch.
     pub tips: Vec<String>,
     /// The commits of these histories, for a person.
@@ -41,12 +43,18 @@ pub type Stash = (String, String);
 
 impl Losses {
     pub fn read(repo: &WorkRepo, worker: &Worker) -> Result<Losses> {
+        Losses::read_beyond(repo, worker, None)
+    }
+
+    /// The same where the branch goes back to a commit.
+    pub fn read_beyond(repo: &WorkRepo, worker: &Worker, back_to: Option<&str>) -> Result<Losses> {
         let tree = worker.tree();
         let (base, branch_tip, tips) = tips(repo, worker)?;
-        let mut losses = Losses { branch_tip, ..Losses::default() };
+        let back_to = back_to.map(|sha| repo.commit(&repo.top, sha)).transpose()?.flatten();
+        let mut losses = Losses { branch_tip, back_to: back_to.clone(), ..Losses::default() };
         // What was merged on a forge may not be on the branch here yet, and a ref of ours keeps it.
         let landed = worker.adopted.as_ref().and_then(|adopted| adopted.landed.as_ref());
-        let stay: Vec<String> = base.iter().chain(landed.map(|landed| &landed.tip)).cloned().collect();
+        let stay: Vec<String> = base.iter().chain(landed.map(|landed| &landed.tip)).chain(&back_to).cloned().collect();
         for tip in tips {
             if !is_in_any(repo, &stay, &tip)? {
                 losses.add_tip(repo, base.as_ref(), tip)?;
@@ -103,7 +111,8 @@ impl Losses {
     }
 
     fn add_tip(&mut self, repo: &WorkRepo, base: Option<&String>, tip: String) -> Result<()> {
-        let range = base.map_or_else(|| vec![tip.clone()], |base| repo.range(base, &tip));
+        let mut range = base.map_or_else(|| vec![tip.clone()], |base| repo.range(base, &tip));
+        range.extend(self.back_to.iter().map(|sha| format!("^{sha}")));
         self.commits.extend(repo.log(&["--format=%h %s"], &range)?.lines().map(str::to_owned));
         self.commits.dedup();
         self.tips.push(tip);

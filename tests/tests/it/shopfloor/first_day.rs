@@ -341,6 +341,15 @@ fn the_first_task_goes_on_from_the_commits_that_a_branch_has() {
         app.shopfloor(&["start", &name, "more"]).exit(1).any_out().err_has("is needs_review");
         new().exit(1).any_out().err_has("already exists");
     }
+    // What the branch had is no loss, because it stays there.
+    app.git(&["branch", "-q", "idle", "here~1"]);
+    app.shopfloor(&["new", "idle-one", "Look around", "--branch", "idle", "--agent", "mine"])
+        .exit(0)
+        .any_out()
+        .any_err();
+    app.shopfloor(&["reset", "idle-one", "--yes"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("idle-one"), "/task"), "needs_review");
+    assert_eq!(app.git(&["for-each-ref", "refs/shopfloor/trash/"]), "");
     // A task that is taken away leaves the branch as it was before: that waits for its review, and another task begins there.
     app.shopfloor(&["reset", "on-here", "--yes", "--force"]).exit(0).any_out().any_err();
     assert_eq!(text(&floor.status("on-here"), "/task"), "needs_review");
