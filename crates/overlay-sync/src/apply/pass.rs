@@ -17,7 +17,7 @@ use super::user_edits::narrowed;
 use super::workspace_plan::PlannedFile;
 use crate::conflict::{ConflictRecord, ConflictWinner};
 use crate::facts::file_view::SeenFile;
-use crate::merge::{Changes, FileType, Grow, Rule, changes, entries};
+use crate::merge::{Changes, FileType, Grow, Grown, Rule, changes, entries, grown};
 use crate::plan::{QuestionId, Step, WriteStep};
 use crate::storage::{Ground, ReadFile, Side};
 use crate::store::{LogRecord, PlannedWrite, WriteIntent};
@@ -266,7 +266,12 @@ impl<G: Ground> SyncRun<'_, G> {
         };
         let Some(base) = self.ground.content(&base)? else { return Ok(()) };
         let all = &mut self.context.removed.entries;
-        let before = entries(kind, seen.policy.grow, &base);
+        // An entry that has only another value is not lost.
+        let before = match grown(kind, seen.policy.grow, &base, overlay) {
+            Grown::Same => Vec::new(),
+            Grown::Back(text, _) => entries(kind, Grow::All, &text),
+            Grown::Cannot => entries(kind, seen.policy.grow, &base),
+        };
         if before.is_empty() && !all.contains_key(&seen.path) {
             return Ok(());
         }

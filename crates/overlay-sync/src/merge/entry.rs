@@ -8,7 +8,7 @@ use std::fmt;
 use super::file_type::FileType;
 use super::texts::{MergeInput, Rule};
 use super::tree::{Members, Tree, join};
-use super::{env, lines};
+use super::{env, lines, list};
 use crate::execution_risk;
 
 /// The path of an entry: the parts of a key path, or a single part that is a variable or a whole line.
@@ -138,7 +138,7 @@ pub fn donate(kind: FileType, bytes: &[u8], entries: &[EntryPath], donor: &[u8])
         return by_lines.or_else(|| Some(donate_lines(kind, bytes, entries, donor)));
     }
     let (tree, given) = (kind.tree(bytes)?, kind.tree(donor)?);
-    let wanted = parted(&given, entries).0.map_or_else(|| tree.clone(), |own| own.with(&tree));
+    let wanted = parted(&given, entries).0.map_or_else(|| tree.clone(), |own| own.with(&tree, list::equal));
     if let Some(merged) = by_lines.filter(|merged| kind.tree(merged).as_ref() == Some(&wanted)) {
         return Some(merged);
     }

@@ -91,6 +91,12 @@ pub fn same(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
     to.iter().map(|item| numbers.get(item).copied()).collect()
 }
 
+/// The same for elements that are there unchanged.
+pub fn equal(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
+    let numbers: HashMap<&Tree, usize> = from.iter().enumerate().rev().map(|(at, item)| (item, at)).collect();
+    to.iter().map(|item| numbers.get(item).copied()).collect()
+}
+
 /// The same for elements that keep their order; one that moved is new.
 pub fn kept(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
     let [old, new] = identities([from, to]).unwrap_or_else(|| single_identities([from, to]));

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use super::entry::addresses;
 use super::file_type::FileType;
 use super::old_view::Freshness;
-use super::{env, lines, outdated_lines};
+use super::tree::Tree;
+use super::{env, jsonl, lines, list, outdated_lines};
 
 /// Which entries of a file a workspace can only add to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,12 +53,14 @@ pub enum Grown {
     Cannot,
 }
 
-/// Puts back what the workspace removed from `base`.
+/// Puts back what the workspace removed from `base`. A record that has other values was edited, and only gets back the
+/// keys that it lacks.
 pub fn grown(kind: FileType, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown {
     if !grow.applies(kind) {
         return Grown::Same;
     }
-    if !kind.is_tree() {
+    let has_records = kind == FileType::JsonLines;
+    if !kind.is_tree() && !has_records {
         // All of the base counts as something that arrived just now.
         return match outdated_lines::freshness(kind, base, workspace, &[(Vec::new(), base.to_vec())]) {
             Freshness::Stale(text, places) => Grown::Back(text, places.len()),
@@ -65,9 +68,10 @@ pub fn grown(kind: FileType, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown
         };
     }
     // A base without a tree has nothing to lose. A text that lost its tree is held by the gate.
-    let (Some(before), Some(now)) = (kind.tree(base), kind.tree(workspace)) else { return Grown::Same };
+    let tree = |bytes: &[u8]| if has_records { Some(jsonl::tree(bytes)) } else { kind.tree(bytes) };
+    let (Some(before), Some(now)) = (tree(base), tree(workspace)) else { return Grown::Same };
     let (Some(stays), _) = before.parted(&|path| grow.covers(path)) else { return Grown::Same };
-    let wanted = now.with(&stays);
+    let wanted = now.with(&stays, list::same);
     if wanted == now {
         return Grown::Same;
     }
@@ -77,7 +81,11 @@ pub fn grown(kind: FileType, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown
     if wanted == before {
         return Grown::Back(base.to_vec(), count);
     }
-    kind.rewrite(workspace, &now, &wanted, base).map_or(Grown::Cannot, |text| Grown::Back(text, count))
+    let text = match (&wanted, has_records) {
+        (Tree::Array(records), true) => jsonl::rewrite(workspace, records, base),
+        _ => kind.rewrite(workspace, &now, &wanted, base),
+    };
+    text.map_or(Grown::Cannot, |text| Grown::Back(text, count))
 }
 
 /// The entries of a text that only grow, each as a text by which it is recognized.

@@ -68,24 +68,32 @@ impl Tree {
     }
 
     /// This tree with what it lacks of another one. Its own values stay, but a leaf does not take the place of an object
-    /// or array, and arrays begin with the elements of the other tree.
-    pub fn with(&self, other: &Tree) -> Tree {
+    /// or array, and arrays begin with the elements of the other tree. `find` gives the number in this tree's array of
+    /// each element of the other's, if it is there.
+    pub fn with(&self, other: &Tree, find: fn(&[Tree], &[Tree]) -> Vec<Option<usize>>) -> Tree {
         match (self, other) {
             (Tree::Object(own), Tree::Object(more)) => {
                 let mut members = own.clone();
                 for (key, tree) in more {
-                    let with = own.get(key).map_or_else(|| tree.clone(), |own| own.with(tree));
+                    let with = own.get(key).map_or_else(|| tree.clone(), |own| own.with(tree, find));
                     members.insert(key.clone(), with);
                 }
                 Tree::Object(members)
             }
             (Tree::Array(own), Tree::Array(more)) => {
-                let [in_own, in_more] = [own, more].map(|items| items.iter().collect::<HashSet<_>>());
-                if in_more.is_subset(&in_own) {
-                    return self.clone();
+                let (mut own, found) = (own.clone(), find(own, more));
+                for (at, item) in found.iter().zip(more) {
+                    if let Some(at) = at.filter(|at| own[*at] != *item) {
+                        own[at] = own[at].with(item, find);
+                    }
                 }
-                let added = own.iter().filter(|item| !in_more.contains(item));
-                Tree::Array(more.iter().chain(added).cloned().collect())
+                if found.iter().all(Option::is_some) {
+                    return Tree::Array(own);
+                }
+                let all: Vec<&Tree> = found.iter().zip(more).map(|(at, item)| at.map_or(item, |at| &own[at])).collect();
+                let known: HashSet<&Tree> = all.iter().copied().collect();
+                let added = own.iter().filter(|item| !known.contains(item));
+                Tree::Array(all.iter().copied().chain(added).cloned().collect())
             }
             (_, Tree::Leaf(_)) => self.clone(),
             _ => other.clone(),

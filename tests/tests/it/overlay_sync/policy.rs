@@ -36,6 +36,37 @@ fn a_removal_that_grow_undoes_is_logged_and_is_not_a_conflict() {
 }
 
 #[test]
+fn a_record_that_is_edited_under_grow_stays_one() {
+    let w = World::new();
+    let s = scene(&w);
+    configure(&w, "[overlay-sync.path.\".data/*\"]\npolicy = \"grow\"\n");
+    // A text, and what of it is a second record.
+    let files = [
+        (".data/x.json", "{\"tasks\": [{\"id\": \"a\", \"c\": 1}, {\"id\": \"b\"}]}\n", ", {\"id\": \"b\"}"),
+        (".data/x.jsonl", "{\"id\":\"a\",\"c\":1}\n{\"id\":\"b\"}\n", "{\"id\":\"b\"}\n"),
+        (".data/x.yaml", "tasks:\n  - id: a\n    c: 1\n  - id: b\n", "  - id: b\n"),
+        (".data/x.toml", "[[tasks]]\nid = \"a\"\nc = 1\n\n[[tasks]]\nid = \"b\"\n", "\n[[tasks]]\nid = \"b\"\n"),
+    ];
+    files.iter().for_each(|(path, text, _)| s.put(path, text));
+    s.attach();
+    // The last one has its first value again, which is no entry that comes back.
+    for (at, value) in [(&s.a, "2"), (&s.b, "3"), (&s.a, "1")] {
+        files.iter().for_each(|(path, text, _)| at.write(path, &text.replace('1', value)));
+        s.sync(0).any_err();
+        files.iter().for_each(|(path, text, _)| s.all_are(path, &text.replace('1', value)));
+    }
+    // A record that is removed is put back next to one that is edited.
+    files.iter().for_each(|(path, text, second)| s.a.write(path, &text.replace(second, "").replace('1', "4")));
+    s.sync(0).any_err();
+    for (path, ..) in files {
+        let now = s.text(path);
+        assert!(now.contains('4') && now.matches("id").count() == 2, "{now}");
+        s.all_are(path, &now);
+    }
+    assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
+}
+
+#[test]
 fn local_entries_neither_leave_nor_enter_a_workspace() {
     let w = World::new();
     let s = scene(&w);
