@@ -334,15 +334,29 @@ impl Workspace {
         }
     }
 
-    /// Whether git has removed its worktree: the repository is still there, but has no record of the worktree. A
-    /// worktree that was only moved away, or whose disk is not mounted, may come back.
+    /// Whether git has removed its worktree: the repository is still there, but has no record of the worktree, and no
+    /// directory is there that names this record. A worktree that was only moved away, or whose disk is not mounted, may
+    /// come back, and so may the record of one that still stands.
     pub fn is_gone(&self) -> bool {
         if self.far.is_some() {
             return false;
         }
         let worktrees = self.git_dir.parent().filter(|dir| dir.ends_with("worktrees"));
         let common_dir = worktrees.and_then(Path::parent);
-        matches!(self.git_dir.try_exists(), Ok(false)) && common_dir.is_some_and(|dir| dir.join("HEAD").exists())
+        matches!(self.git_dir.try_exists(), Ok(false))
+            && common_dir.is_some_and(|dir| dir.join("HEAD").exists())
+            && !self.names_record()
+    }
+
+    /// Whether the directory at `root` names its git directory, which need not exist. One that cannot be read may.
+    fn names_record(&self) -> bool {
+        let Ok(text) = fs::read_head(&self.root.join(".git")) else { return true };
+        let text = text.unwrap_or_default();
+        let Some(named) = text.strip_prefix(b"gitdir: ") else { return false };
+        let named = self.root.join(OsStr::from_bytes(named.trim_ascii_end()));
+        // Only the common directory, two levels above the record, is certain to be there.
+        let record = |dir: &Path| Some((dir.parent()?.parent()?.canonicalize().ok()?, dir.file_name()?.to_owned()));
+        record(&named).is_some_and(|named| record(&self.git_dir) == Some(named))
     }
 
     /// The git directory that all worktrees of its repository share. For a worker's clone that is the clone's own.

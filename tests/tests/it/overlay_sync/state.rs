@@ -80,3 +80,32 @@ fn state_of_version_1_is_still_read() {
     s.app.write(".env", "A=1\nB=2\n");
     s.app.overlay(&["sync"]).exit(1).any_err().out_has("push .env");
 }
+
+/// `git worktree prune` removes the record of a worktree that is away for a moment.
+#[test]
+fn a_workspace_that_still_stands_is_not_forgotten_with_its_record() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.b.write(".env", "A=1\nB=2\n");
+    let (away, back) = ("mv .git/worktrees/b ../record", "mv ../record .git/worktrees/b");
+    for relative in ["true", "echo gitdir: ../app/.git/worktrees/b > ../b/.git"] {
+        s.app.sh(&format!("{relative} && {away}")).exit(0);
+        let what = "/b is no workspace of this repository any more; bring it back";
+        s.sync(0).err_has(what);
+        s.app.overlay(&["check"]).exit(1).any_err().out_has("of this repository any more");
+        s.app.overlay(&["doctor"]).exit(1).any_err().out_has(what);
+        s.app.sh(back).exit(0);
+    }
+    s.sync(0).any_err();
+    s.all_are(".env", "A=1\nB=2\n");
+    // The directory of another repository is none of it, and one that is away is forgotten.
+    s.app.sh(&format!("{away} && mv ../b ../aside && git init -q ../b")).exit(0);
+    s.sync(0).any_err();
+    s.app.sh(&format!("rm -rf ../b && {back} && mv ../aside ../b")).exit(0);
+    assert!(!s.app.overlay(&["status"]).exit(0).stdout.contains("/b)"));
+    s.app.sh("rm -rf ../a && git worktree prune").exit(0);
+    s.sync(0).any_err();
+    assert_eq!(s.app.overlay(&["status"]).exit(0).any_err().stdout, "");
+}
