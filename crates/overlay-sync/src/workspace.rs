@@ -119,6 +119,11 @@ impl HeldText {
     pub fn id(&self, path: &RelPath) -> String {
         Digest::of(format!("{path}\0{}", self.text).as_bytes()).to_string()[..ID].to_owned()
     }
+
+    /// Whether it is the overlay's text that waits. Then there is no other text that `reject` could give back.
+    pub fn is_overlays(&self) -> bool {
+        Some(self.text) == self.overlay && self.here != self.overlay
+    }
 }
 
 /// The difference between a text that was written from an old view, and the same text with what its writer did not

@@ -135,7 +135,11 @@ impl SyncOutcome {
         let held = workspace.held.iter().filter(|_| !todo.is_halted).map(|(path, held)| {
             let what = if held.part { "a part of " } else { "" };
             let (id, why) = (held.id(path), &held.why);
-            format!("{name}: {what}{path} is held: {why}; run `overlay-sync accept {id}` or `overlay-sync reject {id}`")
+            let other = match held.is_overlays() {
+                true => "fix the overlay's file".to_owned(),
+                false => format!("`overlay-sync reject {id}`"),
+            };
+            format!("{name}: {what}{path} is held: {why}; run `overlay-sync accept {id}` or {other}")
         });
         let moving: Vec<&RelPath> = todo.again.iter().filter(|_| !todo.is_halted).collect();
         self.open_paths.extend(todo.failed.keys().chain(workspace.held.keys()).chain(moving.iter().copied()).cloned());

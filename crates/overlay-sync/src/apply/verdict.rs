@@ -109,7 +109,7 @@ fn reject(
         workspace.held.remove(path);
         return ground.save(workspace);
     }
-    if Some(held.text) == held.overlay && held.here != held.overlay {
+    if held.is_overlays() {
         let (file, id) = (overlay.dir.join(path.as_path()), held.id(path));
         return Err(failure::OVERLAY_HELD
             .failure(format!("what is held is the overlay's text of {path}"))

@@ -246,7 +246,9 @@ fn everything_held_can_be_released() {
     s.attach();
     // The overlay's own text is held and reaches no workspace.
     s.put(SETTINGS, "{\"m\": 2, \"k\"");
-    s.sync(1).err_has("in the overlay: it no longer parses");
+    let out = s.sync(1);
+    out.err_has("in the overlay: it no longer parses").err_has(" or fix the overlay's file");
+    assert!(!out.stderr.contains("overlay-sync reject"), "{out}");
     let waiting = s.held();
     for dry in [&["-n"][..], &[]] {
         let refused = s.app.overlay(&[dry, &["reject", id(&waiting[0])]].concat()).exit(1);
