@@ -2,7 +2,7 @@
 
 use std::slice::from_ref;
 
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::Ui;
 
@@ -20,7 +20,7 @@ use crate::workspace::Workspace;
 pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     if ui.is_dry() {
         overlay.require()?;
-        let workspaces = args.workspaces(ui, overlay)?;
+        let workspaces = still_attached(ui, overlay, args)?;
         let (exit, troubled) = preview(ui, overlay, &workspaces)?;
         for workspace in &workspaces {
             match workspace.far {
@@ -35,7 +35,7 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
         }
         return Ok(exit);
     }
-    let named = args.workspaces(ui, overlay)?;
+    let named = still_attached(ui, overlay, args)?;
     let far: Vec<Workspace> = named.iter().filter(|w| w.far.is_some()).cloned().collect();
     let (views, unreached) = if far.is_empty() { Default::default() } else { reach(overlay, &far)? };
     unreached.into_iter().for_each(|line| ui.warn(line));
@@ -76,6 +76,27 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
         print_membership(ui, workspace, false);
     }
     Ok(outcome.exit())
+}
+
+/// The workspaces that are meant and attached. Others are named and left out, because a run that was killed may have
+/// detached them; exit 1 if none is attached.
+fn still_attached(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Vec<Workspace>> {
+    let all = overlay.workspaces(&[])?;
+    if args.paths.is_empty() {
+        return Ok(all);
+    }
+    let (mut attached, mut missing) = (Vec::new(), Vec::new());
+    for path in args.read(ui, &overlay.env)? {
+        match overlay.workspace_at(&all, &path) {
+            Ok(workspace) => attached.push(workspace),
+            Err(failure) => missing.push(failure.message),
+        }
+    }
+    if attached.is_empty() && !missing.is_empty() {
+        return Err(Failure::not_found(missing.join("; ")).hint("`overlay-sync status` shows what is attached"));
+    }
+    missing.into_iter().for_each(|line| ui.note(line));
+    Ok(attached)
 }
 
 fn warn_that_it_stays(ui: &Ui, workspace: &Workspace) {

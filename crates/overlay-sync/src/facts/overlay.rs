@@ -191,25 +191,27 @@ impl Overlay {
         if paths.is_empty() {
             return Ok(all);
         }
-        let find = |path: &PathBuf| {
-            // That of another machine is no path here.
-            if let Some(far) = all.iter().find(|workspace| workspace.far.is_some() && path.ends_with(&workspace.root)) {
-                return Ok(far.clone());
-            }
-            let real = real(path);
-            // A path that is not there is a slip of the fingers, unless it is where a workspace was.
-            let is_there = path.symlink_metadata().is_ok();
-            let contains = |root: &PathBuf| real == *root || is_there && real.starts_with(root) && is_of(root, &real);
-            let around = all.iter().filter(|w| contains(&w.root));
-            around.max_by_key(|w| w.root.components().count()).cloned().ok_or_else(|| {
-                let is_ours = real.is_dir() && common_dir_of(&real).as_ref() == Some(&self.repo.common_dir);
-                Failure::not_found(format!("{} is not attached", real.display())).hint(match is_ours {
-                    true => format!("run `overlay-sync attach {}`", shell_word(&real)),
-                    false => "`overlay-sync status` shows what is".to_owned(),
-                })
+        paths.iter().map(|path| self.workspace_at(&all, path)).collect()
+    }
+
+    /// The one of these workspaces that contains a path; exit 1 if none does.
+    pub fn workspace_at(&self, all: &[Workspace], path: &Path) -> Result<Workspace> {
+        // That of another machine is no path here.
+        if let Some(far) = all.iter().find(|workspace| workspace.far.is_some() && path.ends_with(&workspace.root)) {
+            return Ok(far.clone());
+        }
+        let real = real(path);
+        // A path that is not there is a slip of the fingers, unless it is where a workspace was.
+        let is_there = path.symlink_metadata().is_ok();
+        let contains = |root: &PathBuf| real == *root || is_there && real.starts_with(root) && is_of(root, &real);
+        let around = all.iter().filter(|w| contains(&w.root));
+        around.max_by_key(|w| w.root.components().count()).cloned().ok_or_else(|| {
+            let is_ours = real.is_dir() && common_dir_of(&real).as_ref() == Some(&self.repo.common_dir);
+            Failure::not_found(format!("{} is not attached", real.display())).hint(match is_ours {
+                true => format!("run `overlay-sync attach {}`", shell_word(&real)),
+                false => "`overlay-sync status` shows what is".to_owned(),
             })
-        };
-        paths.iter().map(find).collect()
+        })
     }
 }
 

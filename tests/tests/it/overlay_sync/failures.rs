@@ -255,6 +255,22 @@ fn a_mistyped_workspace_is_not_the_one_above_it() {
     app.overlay(&["detach", child.path.to_str().unwrap()]).any_status().any_err().out_has("detached");
 }
 
+/// As after a detach of several that was killed.
+#[test]
+fn of_several_workspaces_those_that_are_attached_are_detached() {
+    let w = World::new();
+    let s = scene(&w);
+    s.put(".env", "A=1\n");
+    s.attach();
+    s.app.overlay(&["detach", "../a"]).succeeds();
+    for (words, status) in [(&["detach", "-n"][..], 0), (&["detach"][..], 0), (&["detach"][..], 1)] {
+        let out = s.app.overlay(&[words, &["../a", "../b"]].concat()).exit(status);
+        out.out_has(if status == 0 { "/b" } else { "" }).err_has("/a is not attached");
+        assert!(!out.stderr.contains("overlay-sync attach"), "{out}");
+        assert_eq!(out.stderr.contains("/b is not attached"), status == 1, "{out}");
+    }
+}
+
 #[test]
 fn messages_name_what_helps() {
     let w = World::new();
