@@ -256,7 +256,7 @@ fn gate_side(file: &FileView<'_>, here: &[u8], stale: Option<&StaleText>) -> Opt
     if file.accepted.contains(&Digest::of(here)) {
         return None;
     }
-    if here.is_empty() {
+    if here.trim_ascii().is_empty() {
         return gate(file, here);
     }
     // What a list only grows by has not vanished from it.
@@ -294,14 +294,14 @@ fn vanished(kind: FileType, before: &[&String], after: &HashSet<String>) -> Opti
     (gone * 2 > of).then(|| format!("{gone} of {of} entries vanished at once"))
 }
 
-/// Why a text must not spread yet: compared with the base, it looks half written, is empty, or has lost most of its
-/// entries.
+/// Why a text must not spread yet: compared with the base, it looks half written, is empty or blank, or has lost most of
+/// its entries.
 fn gate(file: &FileView<'_>, new: &[u8]) -> Option<String> {
     let (_, Some(base)) = file.base? else { return None };
     if new == base || base.is_empty() || file.accepted.contains(&Digest::of(new)) {
         return None;
     }
-    if new.is_empty() {
+    if new.trim_ascii().is_empty() && !base.trim_ascii().is_empty() {
         return Some("it is empty".into());
     }
     if file.kind.parses(base) && !file.kind.parses(new) {

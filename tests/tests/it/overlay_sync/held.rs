@@ -47,6 +47,32 @@ fn half_written_gutted_and_code_running_texts_are_held() {
 }
 
 #[test]
+fn a_text_of_which_only_blanks_are_left_is_held() {
+    let w = World::new();
+    let s = scene(&w);
+    let files =
+        [(".env", "A=1\n"), (".data/notes.md", "one\n"), (".data/x.yaml", "a: 1\n"), (".data/x.toml", "a = 1\n")];
+    files.iter().for_each(|(path, text)| s.put(path, text));
+    s.put(".data/blank.md", "\n");
+    s.attach();
+    for blank in ["\n", " \t\r\n\n"] {
+        files.iter().for_each(|(path, _)| s.a.write(path, blank));
+        let out = s.sync(1);
+        files.iter().for_each(|(path, text)| {
+            out.err_has(&format!("/a: {path} is held: it "));
+            s.all_but(&s.a, path, text);
+        });
+    }
+    // The overlay's own text too. One that was blank before may stay so.
+    files.iter().for_each(|(path, text)| s.a.write(path, text));
+    s.put(".env", "\n");
+    s.a.write(".data/blank.md", "\n\n");
+    s.sync(1).err_has(".env is held: in the overlay: it is empty");
+    assert_eq!((s.a.read(".env").as_str(), s.b.read(".env").as_str()), ("A=1\n", "A=1\n"));
+    s.all_are(".data/blank.md", "\n\n");
+}
+
+#[test]
 fn an_environment_that_leaves_a_quote_open_is_held() {
     let w = World::new();
     let s = scene(&w);
