@@ -299,6 +299,12 @@ impl Workspace {
         self.far.is_none() && self.is_at_root() && Workspace::mark_in(&self.git_dir).exists() && is_unmarked()
     }
 
+    /// Whether its git directory lacks only the id: a run was killed while it attached or detached it.
+    fn lacks_id(&self) -> bool {
+        let overlay = Workspace::state_in(&self.git_dir).join("overlay");
+        self.far.is_none() && !Workspace::mark_in(&self.git_dir).exists() && overlay.exists()
+    }
+
     /// Where its worktree is now, if git has moved it.
     fn moved_to(&self) -> Option<PathBuf> {
         let root = recorded_path(&self.git_dir).ok()??;
@@ -321,6 +327,10 @@ impl Workspace {
             Ok(_) if self.has_other_id() => {
                 ("has the id of another workspace", format!("run `overlay-sync attach {root}`, which gives it its own"))
             }
+            Ok(_) if self.is_at_root() && self.lacks_id() => (
+                "is half attached: its attach or detach was interrupted",
+                format!("finish that with {detach}, or run `overlay-sync attach {root}`"),
+            ),
             Ok(_) => (
                 "is no workspace of this repository any more",
                 format!("bring it back, or leave it alone with {detach}"),
@@ -382,8 +392,8 @@ impl Workspace {
 
     pub fn forget(&self, dir: &Path) -> Result<()> {
         let (mark, overlay) = (Workspace::mark_in(&self.git_dir), Workspace::state_in(&self.git_dir).join("overlay"));
-        // Another workspace may have taken its place. Where only the id is missing, a run was killed here.
-        if self.is_marked()? || self.far.is_none() && !mark.exists() && overlay.exists() {
+        // Another workspace may have taken its place.
+        if self.is_marked()? || self.lacks_id() {
             fs::remove(&mark)?;
             fs::remove(&overlay)?;
         }

@@ -82,6 +82,9 @@ fn a_detach_that_was_killed_can_be_repeated() {
     sweep_tool("overlay-sync", prepare, &["detach"], finish);
     let app = prepare("half");
     std::fs::remove_file(app.path.join(".git/shopfloor/overlay-sync/id")).unwrap();
+    let what = "/half is half attached: its attach or detach was interrupted; finish that with `overlay-sync detach ";
+    app.overlay(&["sync"]).exit(0).any_out().err_has(what);
+    app.overlay(&["doctor"]).exit(1).any_err().out_has(what);
     finish(&app, "without an id");
 }
 
