@@ -59,11 +59,16 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &Args) -> Result<Exit> {
 fn without_entry(ground: &dyn Ground, path: &RelPath, entry: &EntryPath) -> Result<OverlayChange> {
     let kind = FileType::from_path(path.as_path());
     let before = user_edits::require_in_overlay(ground, path)?;
+    let named = entry.of_name(kind, &before.bytes).filter(|_| entry.count(kind, &before.bytes) == 0);
+    let entry = named.as_ref().unwrap_or(entry);
     match entry.count(kind, &before.bytes) {
         1 => {}
         0 => {
             let missing = Failure::not_found(format!("`{entry}` is not in {path}"));
-            return Err(missing.hint("write the entry as it is in the file"));
+            return Err(missing.hint(match kind.is_tree() {
+                true => "write a key path, and an element of a list as JSON (`list.{\"id\": 1}`) or by its name",
+                false => "write the name of a variable, or a whole line as it is in the file",
+            }));
         }
         n => {
             let several = failure::AMBIGUOUS.failure(format!("`{entry}` is in {path} {n} times"));

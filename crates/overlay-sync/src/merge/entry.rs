@@ -8,7 +8,7 @@ use std::fmt;
 use super::file_type::FileType;
 use super::texts::{MergeInput, Rule};
 use super::tree::{Members, Tree, join};
-use super::{env, lines, list};
+use super::{env, json, lines, list};
 use crate::execution_risk;
 
 /// The path of an entry: the parts of a key path, or a single part that is a variable or a whole line.
@@ -16,7 +16,8 @@ use crate::execution_risk;
 pub struct EntryPath(Vec<String>);
 
 impl EntryPath {
-    /// Reads a path for a file of this type. Parts are separated by dots and may be quoted as in JSON.
+    /// Reads a path for a file of this type. Parts are separated by dots and may be quoted as in JSON. A record is an
+    /// object in JSON.
     pub fn parse(kind: FileType, text: &str) -> Option<EntryPath> {
         if !kind.is_tree() {
             return (!text.is_empty()).then(|| EntryPath(vec![text.to_owned()]));
@@ -27,6 +28,8 @@ impl EntryPath {
                 let mut read = serde_json::Deserializer::from_str(rest).into_iter::<String>();
                 let part = read.next()?.ok()?;
                 (part, &rest[read.byte_offset()..])
+            } else if let Some(read) = read_record(rest) {
+                read
             } else {
                 let end = rest.find('.').unwrap_or(rest.len());
                 (rest[..end].to_owned(), &rest[end..])
@@ -54,6 +57,16 @@ impl EntryPath {
         }
     }
 
+    /// The same entry of a text, if its last part is not an element of an array but the name that conflicts give one.
+    pub fn of_name(&self, kind: FileType, bytes: &[u8]) -> Option<EntryPath> {
+        let tree = kind.tree(bytes)?;
+        let (name, above) = self.0.split_last()?;
+        let items = at(&tree, above)?.items()?;
+        let [names] = list::identities([items.as_slice()])?;
+        let item = items.get(names.iter().position(|known| known == name)?)?;
+        Some(EntryPath([above, &[item.name()]].concat()))
+    }
+
     /// Its value in a text, for telling one content from another.
     pub fn value_in(&self, kind: FileType, bytes: &[u8]) -> String {
         if !kind.is_tree() {
@@ -74,6 +87,14 @@ impl fmt::Display for EntryPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.iter().fold(String::new(), |path, part| join(&path, part)))
     }
+}
+
+/// The record that a path begins with, by its name as an element of an array, and what follows it.
+fn read_record(text: &str) -> Option<(String, &str)> {
+    let mut read = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    read.next().filter(|_| text.starts_with('{'))?.ok()?;
+    let (record, after) = text.split_at(read.byte_offset());
+    Some((json::parse(record.as_bytes())?.name(), after))
 }
 
 fn count(tree: &Tree, parts: &[String]) -> usize {

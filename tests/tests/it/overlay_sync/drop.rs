@@ -146,3 +146,16 @@ fn a_variable_is_dropped_whatever_the_others_are() {
     s.app.overlay(&["drop", ".env", "x"]).exit(4).err_has("cannot take `x` out");
     s.all_are(".env", &text(""));
 }
+
+#[test]
+fn a_record_of_a_list_is_dropped_by_its_value_or_its_name() {
+    for entry in ["t.{\"id\": \"b.x\", \"c\": 2.50}", "t.{\"c\":2.50,\"id\":\"b.x\"}", "t.\"b.x\""] {
+        let w = World::new();
+        let s = scene(&w);
+        s.put(SETTINGS, "{\"t\": [{\"id\": \"b.x\", \"c\": 2.50}, {\"id\": \"k\"}]}\n");
+        s.attach();
+        s.app.overlay(&["drop", SETTINGS, "t[0]"]).exit(1).err_has("an element of a list as JSON");
+        s.app.overlay(&["drop", SETTINGS, entry]).succeeds();
+        s.all_are(SETTINGS, "{\"t\": [{\"id\": \"k\"}]}\n");
+    }
+}
