@@ -2,10 +2,13 @@
 
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::disk_storage::Disk;
 use crate::apply::sync::sync_all;
+use crate::apply::workspace_plan::{RunContext, plan_files};
+use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
 use crate::storage::Ground;
 use crate::tool::TOOL;
@@ -49,13 +52,16 @@ fn check(overlay: &Overlay) -> Result<Vec<Finding<Repair>>> {
     }
     let workspaces = overlay.workspaces(&[]);
     let has_files = workspaces.as_ref().is_ok_and(|all| all.iter().any(|workspace| workspace.files.len() >= 2));
-    let is_emptied = has_files && Disk::open(overlay, None)?.overlay()?.is_empty();
+    let disk = Disk::open(overlay, None)?;
+    let context = RunContext { overlay: disk.overlay()?, ..RunContext::default() };
+    let is_emptied = has_files && context.overlay.is_empty();
     let mut findings = vec![match is_emptied {
         true => failed("overlay", &overlay.gone("was emptied")),
         false => Finding::good("overlay", dir.to_string()),
     }];
+    let look = |workspace: &Workspace| check_workspace(overlay, &disk, &context, workspace);
     findings.extend(match workspaces {
-        Ok(workspaces) => workspaces.iter().map(check_workspace).collect::<Vec<_>>(),
+        Ok(workspaces) => workspaces.iter().map(look).collect::<Vec<_>>(),
         Err(failure) => vec![failed("state", &failure)],
     });
     findings.push(match overlay.store.announced()?.len() {
@@ -75,15 +81,28 @@ fn failed(check: &'static str, failure: &Failure) -> Finding<Repair> {
     Finding::bad(check, failure.to_string(), failure.hints.join("; "), None)
 }
 
-fn check_workspace(workspace: &Workspace) -> Finding<Repair> {
+fn check_workspace(overlay: &Overlay, disk: &Disk<'_>, context: &RunContext, workspace: &Workspace) -> Finding<Repair> {
     let root = workspace.root.display();
-    match (workspace.is_gone(), workspace.is_present()) {
+    let looked = workspace.is_present().and_then(|is_present| {
+        // A sync fails there, too, where git gives no answer. Other machines are not asked.
+        if is_present && workspace.far.is_none() {
+            plan_files(disk, &overlay.settings, context, workspace, Scope::All)?;
+        }
+        Ok(is_present)
+    });
+    match (workspace.is_gone(), looked) {
         // A worktree that git removed is nothing to worry about.
         (true, _) => Finding {
             repair: Some(Repair::SyncAll),
             ..Finding::good("workspace", format!("{root} was removed; the next sync forgets it"))
         },
-        (false, Err(failure)) => failed("workspace", &failure),
+        (false, Err(failure)) => {
+            let fix = match failure.hints.is_empty() {
+                true => format!("look at it: `git -C {} status`", shell_word(&workspace.root)),
+                false => failure.hints.join("; "),
+            };
+            Finding::bad("workspace", format!("{root}: {failure}"), fix, None)
+        }
         (false, Ok(false)) => {
             let (why, what_helps) = workspace.absence();
             Finding::bad("workspace", format!("{root} {why}"), what_helps, None)

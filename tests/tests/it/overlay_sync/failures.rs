@@ -52,6 +52,7 @@ fn a_checkout_that_git_calls_bare_is_named_with_its_cure_and_the_rest_is_synced(
         let out = s.a.overlay(words).exit(4).any_out();
         out.err_has("core.bare is true in .git/config").err_has("core.bare false");
     }
+    s.a.overlay(&["doctor"]).exit(1).any_err().out_has("/app: ").out_has("core.bare is true in .git/config");
     assert_eq!((s.b.read(".env"), s.app.read(".env")), ("A=2\n".into(), "A=1\n".into()));
     s.app.git(&["config", "core.bare", "false"]);
     s.sync(0).any_err();
