@@ -55,13 +55,18 @@ pub(super) fn require_plain(git_dir: &Path) -> Result<()> {
     require_plain_where(git_dir, |_| true)
 }
 
+/// Whether what a symbolic ref names is no ref.
+fn leads_away(name: &[u8]) -> bool {
+    !name.trim_ascii().starts_with(b"refs/") || name.windows(2).any(|pair| pair == b"..")
+}
+
 /// The same of what git reads there to make another worktree.
 pub(super) fn require_plain_for_others(git_dir: &Path) -> Result<()> {
     // git follows HEAD to any file.
     let head = fs::read_no_follow(&git_dir.join("HEAD")).ok().flatten().unwrap_or_default();
-    let leads_on = match head.strip_prefix(b"ref: ") {
+    let leads_on = match head.strip_prefix(b"ref:") {
         None => !head.trim_ascii().iter().all(u8::is_ascii_hexdigit),
-        Some(name) => !name.starts_with(b"refs/heads/") || name.windows(2).any(|pair| pair == b".."),
+        Some(name) => leads_away(name),
     };
     if leads_on {
         return require_plain(git_dir);
@@ -146,8 +151,14 @@ pub(super) fn require_plain_common(common_dir: &Path) -> Result<()> {
         if is_special(kind) {
             return odd(entry.path(), "is not a file");
         }
-        if kind.is_file() && entry.metadata().is_ok_and(|meta| meta.len() > LARGEST_REF) {
+        let length = if kind.is_file() { entry.metadata().map_or(0, |meta| meta.len()) } else { 0 };
+        if length > LARGEST_REF {
             return odd(entry.path(), "is too large");
+        }
+        // A ref that is no hash names another one. git would open any file that it names.
+        let text = if matches!(length, 0 | 41 | 65) { None } else { fs::read_no_follow(entry.path())? };
+        if text.is_some_and(|text| text.strip_prefix(b"ref:").is_some_and(leads_away)) {
+            return odd(entry.path(), "names what is no ref");
         }
     }
     // git-lfs deletes old files in its `tmp`, and takes the text of an object from wherever a link leads.

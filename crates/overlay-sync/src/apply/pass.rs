@@ -40,10 +40,6 @@ impl<G: Ground> SyncRun<'_, G> {
                 if let Some(held) = before.held.get(path) {
                     workspace.held.entry(path.clone()).or_insert_with(|| held.clone());
                 }
-                // It gets what a person accepted when it can be written.
-                if let Some(accepted) = self.context.accepted.get(path) {
-                    workspace.accepted.entry(path.clone()).or_default().extend(accepted);
-                }
             }
         }
         // Save this before the manifest, because a later pass can find the removed entries only by comparing with the

@@ -79,16 +79,13 @@ pub fn restore_to(staging: &Path, root: &Root, path: &RelPath, bytes: &[u8]) -> 
 }
 
 /// Forgets that a file's texts were accepted, in every workspace that was looked at since: later the same text has to
-/// be accepted again. One that has not got the overlay's accepted text could not be written, and gets it later.
+/// be accepted again.
 pub fn forget_accepted(ground: &impl Ground, path: &RelPath) -> Result<()> {
-    let overlay = ground.read(Side::Overlay, path)?.ok().flatten().map(|file| file.sha256);
     for mut workspace in ground.workspaces()? {
         let Some(accepted) = workspace.accepted.get(path) else { continue };
         // A second part may still wait there and be accepted next. What waits although it was accepted could not be written.
         let waits = workspace.held.get(path).is_some_and(|held| !accepted.contains(&held.text));
-        let base = workspace.files.get(path).map(|base| base.sha256);
-        let is_due = base != overlay && overlay.is_some_and(|text| accepted.contains(&text));
-        if !waits && !is_due && ground.is_present(&workspace).unwrap_or(false) {
+        if !waits && ground.is_present(&workspace).unwrap_or(false) {
             workspace.accepted.remove(path);
             ground.save(&workspace)?;
         }

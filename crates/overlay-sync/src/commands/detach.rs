@@ -20,7 +20,7 @@ use crate::workspace::Workspace;
 pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
     if ui.is_dry() {
         overlay.require()?;
-        let workspaces = still_attached(ui, overlay, args)?;
+        let (workspaces, is_all) = still_attached(ui, overlay, args)?;
         let (exit, troubled) = preview(ui, overlay, &workspaces)?;
         for workspace in &workspaces {
             match workspace.far {
@@ -33,9 +33,9 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
                 _ => print_membership(ui, workspace, false),
             }
         }
-        return Ok(exit);
+        return Ok(if is_all { exit } else { missed(exit) });
     }
-    let named = still_attached(ui, overlay, args)?;
+    let (named, is_all) = still_attached(ui, overlay, args)?;
     let far: Vec<Workspace> = named.iter().filter(|w| w.far.is_some()).cloned().collect();
     let (views, unreached) = if far.is_empty() { Default::default() } else { reach(overlay, &far)? };
     unreached.into_iter().for_each(|line| ui.warn(line));
@@ -75,15 +75,21 @@ pub fn run(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Exit> {
         forget(overlay, now)?;
         print_membership(ui, workspace, false);
     }
-    Ok(outcome.exit())
+    let exit = outcome.exit();
+    Ok(if is_all { exit } else { missed(exit) })
 }
 
-/// The workspaces that are meant and attached. Others are named and left out, because a run that was killed may have
-/// detached them; exit 1 if none is attached.
-fn still_attached(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Vec<Workspace>> {
+/// The exit code where one that was named is not attached.
+fn missed(exit: Exit) -> Exit {
+    if exit == Exit::Done { Exit::No } else { exit }
+}
+
+/// The workspaces that are meant and attached, and whether all are. Others are named and left out, because a run that was
+/// killed may have detached them.
+fn still_attached(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<(Vec<Workspace>, bool)> {
     let all = overlay.workspaces(&[])?;
     if args.paths.is_empty() {
-        return Ok(all);
+        return Ok((all, true));
     }
     let (mut attached, mut missing) = (Vec::new(), Vec::new());
     for path in args.read(ui, &overlay.env)? {
@@ -95,8 +101,8 @@ fn still_attached(ui: &Ui, overlay: &Overlay, args: &WorkspaceArgs) -> Result<Ve
     if attached.is_empty() && !missing.is_empty() {
         return Err(Failure::not_found(missing.join("; ")).hint("`overlay-sync status` shows what is attached"));
     }
-    missing.into_iter().for_each(|line| ui.note(line));
-    Ok(attached)
+    missing.iter().for_each(|line| ui.warn(line));
+    Ok((attached, missing.is_empty()))
 }
 
 fn warn_that_it_stays(ui: &Ui, workspace: &Workspace) {

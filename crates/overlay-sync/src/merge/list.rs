@@ -91,6 +91,18 @@ pub fn same(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
     to.iter().map(|item| numbers.get(item).copied()).collect()
 }
 
+/// The same for records of a log, of which only those with an id of their own are there if they were changed.
+pub fn same_ids(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
+    let id = |item: &Tree| ["id", "_id", "uuid"].iter().find_map(|key| Some(format!("{key}={}", identity(item, key)?)));
+    let [ids, wanted] = [from, to].map(|items| items.iter().map(|item| id(item).unwrap_or_else(|| item.spelling())));
+    let [ids, wanted] = [ids.collect::<Vec<_>>(), wanted.collect()];
+    if !are_distinct(&ids) || !are_distinct(&wanted) {
+        return equal(from, to);
+    }
+    let numbers: HashMap<&String, usize> = ids.iter().enumerate().map(|(at, id)| (id, at)).collect();
+    wanted.iter().map(|id| numbers.get(id).copied()).collect()
+}
+
 /// The same for elements that are there unchanged.
 pub fn equal(from: &[Tree], to: &[Tree]) -> Vec<Option<usize>> {
     let numbers: HashMap<&Tree, usize> = from.iter().enumerate().rev().map(|(at, item)| (item, at)).collect();

@@ -71,7 +71,7 @@ pub fn grown(kind: FileType, grow: Grow, base: &[u8], workspace: &[u8]) -> Grown
     let tree = |bytes: &[u8]| if has_records { Some(jsonl::tree(bytes)) } else { kind.tree(bytes) };
     let (Some(before), Some(now)) = (tree(base), tree(workspace)) else { return Grown::Same };
     let (Some(stays), _) = before.parted(&|path| grow.covers(path)) else { return Grown::Same };
-    let wanted = now.with(&stays, list::same);
+    let wanted = now.with(&stays, if has_records { list::same_ids } else { list::same });
     if wanted == now {
         return Grown::Same;
     }

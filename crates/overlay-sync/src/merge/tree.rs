@@ -67,6 +67,17 @@ impl Tree {
         }
     }
 
+    /// This record with the keys that it lacks of another one. What it has instead of the other's was edited.
+    fn with_keys_of(&self, other: &Tree) -> Tree {
+        let (Tree::Object(own), Tree::Object(more)) = (self, other) else { return self.clone() };
+        let mut members = own.clone();
+        for (key, tree) in more {
+            let with = own.get(key).map_or_else(|| tree.clone(), |own| own.with_keys_of(tree));
+            members.insert(key.clone(), with);
+        }
+        Tree::Object(members)
+    }
+
     /// This tree with what it lacks of another one. Its own values stay, but a leaf does not take the place of an object
     /// or array, and arrays begin with the elements of the other tree. `find` gives the number in this tree's array of
     /// each element of the other's, if it is there.
@@ -84,7 +95,7 @@ impl Tree {
                 let (mut own, found) = (own.clone(), find(own, more));
                 for (at, item) in found.iter().zip(more) {
                     if let Some(at) = at.filter(|at| own[*at] != *item) {
-                        own[at] = own[at].with(item, find);
+                        own[at] = own[at].with_keys_of(item);
                     }
                 }
                 if found.iter().all(Option::is_some) {

@@ -163,7 +163,7 @@ pub fn of_worktree(
             done.unswept.extend(step.is_begun.then(|| told.clone()));
             done.left.push(told);
         }
-        done.later = done.left.len();
+        done.later = done.left.len() - done.unswept.len();
         // Nothing else tells whose the others are.
         let told = |failure: &Failure| {
             let why = [vec!["it may be of this worktree".to_owned()], failure.hints.clone()].concat();

@@ -129,10 +129,7 @@ pub fn publish(ui: &Ui, repo: &WorkRepo, source: &Path, plan: &Accept, new: &str
     // If this fails, the ref only keeps a commit alive.
     repo.run(source, &["update-ref", "--no-deref", "-d", &name])?;
     let is_left = |failure: &Failure| failure::NOT_PUT_BACK.is_kind_of(failure);
-    let published = published.map_err(|failure| match is_left(&failure) && failure.hints.is_empty() {
-        true => failure.hint("mend the cause; then `worker-ctl patrol` puts them back"),
-        false => failure,
-    });
+    let published = published.map_err(put_back_later);
     // What could not be put back yet is put back by a later command.
     if !matches!(published, Ok(true)) && !published.as_ref().is_err_and(is_left) {
         drop_journal(repo, &plan.name)?;
@@ -300,9 +297,10 @@ pub fn advance(ui: &Ui, repo: &WorkRepo, source: &Path, old: &str, new: &str) ->
             let merged = when_unlocked(&merge, &at);
             if !merged.as_ref().is_ok_and(|output| output.status.success()) {
                 proc::tidy_up(|| match now()?.as_deref() == Some(old) {
-                    true => files.put_back(&git, (&at, &root), &present, (checkout, old)).map_err(not_put_back),
+                    true => files.put_back(&git, (&at, &root), &present, (checkout, old)),
                     false => Ok(()),
-                })?;
+                })
+                .map_err(|failure| not_put_back(&at, failure))?;
             }
             // What nobody has committed is there where a file comes.
             (merged?, Some((at, files.displaced(&present), step)))
@@ -362,19 +360,27 @@ fn typed(repo: &WorkRepo, source: &Path, (git, at, is_linked): (&Git, &Path, boo
 }
 
 /// Whatever the cause is, what there is of a journal stays.
-fn not_put_back(failure: Failure) -> Failure {
+fn not_put_back(at: &Path, failure: Failure) -> Failure {
     if failure::NOT_PUT_BACK.is_kind_of(&failure) {
         return failure;
     }
-    failure::NOT_PUT_BACK.with(failure.exit, format!("files are not put back yet: {failure}"))
+    let why = format!("files in {} are not put back yet: {failure}", at.display());
+    failure.hints.iter().fold(failure::NOT_PUT_BACK.with(failure.exit, why), |told, hint| told.hint(hint))
+}
+
+/// The same where there is a journal.
+fn put_back_later(failure: Failure) -> Failure {
+    match failure::NOT_PUT_BACK.is_kind_of(&failure) && !failure.hints.iter().any(|hint| hint.contains("patrol")) {
+        true => failure.hint("mend the cause; then `worker-ctl patrol` puts them back"),
+        false => failure,
+    }
 }
 
 /// Fails while what the killed accepts of these workers have written in a checkout is not put back. Who lands then, or
 /// forgets one of them, would leave it there for good.
 pub fn require_put_back(ctx: &Context<'_>, workers: &[String]) -> Result<()> {
     let (state, source) = (ctx.state()?, ctx.source());
-    // Nothing is left in a source that is gone.
-    for name in workers.iter().filter(|_| source.is_dir()) {
+    for name in workers {
         // The work of a host lands on the default branch.
         let repo = match state.workers.get(name) {
             Some(worker) => ctx.of(worker)?.repo,
@@ -403,7 +409,8 @@ fn put_back_killed(repo: &WorkRepo, source: &Path, journal: &Journal) -> Result<
     // With a new file in its way git would have written nothing.
     let present = files.before.keys().cloned().collect();
     let checkout = typed(repo, source, (&git, &at, is_linked))?;
-    files.put_back(&git, (&at, &root), &present, (checkout, old)).map_err(not_put_back)
+    let put_back = files.put_back(&git, (&at, &root), &present, (checkout, old));
+    put_back.map_err(|failure| put_back_later(not_put_back(&at, failure)))
 }
 
 /// Options for a merge that only moves a branch forward.

@@ -31,7 +31,10 @@ pub fn nuke_each(
         let _lock = ctx.lock(name)?;
         let Some(worker) = ctx.state()?.workers.remove(name) else { continue };
         refuse(&worker)?;
-        publish::require_put_back(ctx, std::slice::from_ref(name))?;
+        // A source that is gone for good has nothing to put back.
+        if !is_forced || ctx.source().is_dir() {
+            publish::require_put_back(ctx, std::slice::from_ref(name))?;
+        }
         let ctx = &ctx.of(&worker)?;
         let kept = if stays(&worker, with_worktree) {
             forget(ctx, &worker, is_forced)?

@@ -64,6 +64,16 @@ fn a_record_that_is_edited_under_grow_stays_one() {
         s.all_are(path, &now);
     }
     assert_eq!(s.app.overlay(&["conflicts"]).exit(0).stdout, "");
+    // What a record has instead was edited, and two lines of a log that have no id are two.
+    let (server, log) = (".data/s.json", ".data/log.jsonl");
+    s.put(server, "[{\"name\": \"x\", \"args\": [\"-y\", \"x@1\"]}]\n");
+    s.put(log, "{\"event\":\"start\",\"ts\":1}\n");
+    s.sync(0).any_err();
+    s.a.write(server, &s.a.read(server).replace("x@1", "x@2"));
+    s.a.write(log, "{\"event\":\"start\",\"ts\":2}\n");
+    s.sync(0).any_err();
+    s.all_are(server, "[{\"name\": \"x\", \"args\": [\"-y\", \"x@2\"]}]\n");
+    s.all_are(log, "{\"event\":\"start\",\"ts\":1}\n{\"event\":\"start\",\"ts\":2}\n");
 }
 
 #[test]
