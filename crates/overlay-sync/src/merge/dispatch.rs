@@ -51,7 +51,11 @@ impl FileType {
     /// leave one open.
     pub fn merge(self, input: &MergeInput<'_>) -> Option<MergedText> {
         match self {
-            FileType::Json | FileType::Jsonc | FileType::Toml | FileType::Yaml => tree_merge::merge(input),
+            FileType::Json | FileType::Jsonc | FileType::Toml | FileType::Yaml => {
+                // A text that had nothing has no tree of its own in every type.
+                let base = input.base.filter(|base| !base.trim_ascii().is_empty());
+                tree_merge::merge(&MergeInput { base, ..*input })
+            }
             FileType::JsonLines => Some(jsonl::merge(input)),
             FileType::Env => {
                 let merged = env::merge(input);

@@ -40,10 +40,16 @@ pub fn require_rest(ctx: &Context<'_>, parent: &str, child: &str, is_forced: boo
     if is_rebasing(parent.tree()) {
         return Err(busy("rebases"));
     }
-    match is_forced || is_caller(ctx, &parent) || rests(ctx, &parent) {
-        true => Ok(()),
-        false => Err(busy("works on").hint("or use `--force`")),
+    if is_forced || is_caller(ctx, &parent) || rests(ctx, &parent) {
+        return Ok(());
     }
+    let busy = busy("works on").hint("or use `--force`");
+    Err(match parent.activity() {
+        Activity::Unknown => busy.hint(format!(
+            "its program does not tell what it does, so it counts as at work until it has printed nothing for {QUIET_SECS} s"
+        )),
+        _ => busy,
+    })
 }
 
 /// The same where the parent is an agent that is no worker.

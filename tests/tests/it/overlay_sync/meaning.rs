@@ -30,6 +30,11 @@ fn all_conflict(path: &str, cases: &[([&str; 3], &str)]) {
 }
 
 #[test]
+fn what_two_put_into_an_empty_file_is_kept() {
+    all_merge("x.json", &[(["", "{\"a\": 1}\n", "{\"b\": 1}\n"], "{\"a\": 1, \"b\": 1}\n")]);
+}
+
+#[test]
 fn what_one_side_put_into_a_list_stays_in_its_place() {
     all_merge(
         "x.json",
