@@ -48,7 +48,7 @@ pub enum Command {
     Attach(attach::Args),
     /// Sync workspaces a last time, then leave them alone; without a path all of them
     ///
-    /// Exits with 1 if none of the paths is attached, or something is held or in conflict; a workspace where something is
+    /// Exits with 1 if a path is not attached, or something is held or in conflict; a workspace where something is
     /// held stays attached.
     #[command(after_help = "Example:\n  overlay-sync detach ../feature && git worktree remove ../feature")]
     Detach(WorkspaceArgs),

@@ -4,7 +4,7 @@ use shopfloor_core::error::{Exit, Failure, FailureKind};
 
 /// Another process does not let go of what the command needs.
 pub const BUSY: FailureKind = FailureKind::new("busy", Exit::Busy);
-/// What our git wrote in a checkout is not put back yet, because another git works there.
+/// What our git wrote in a checkout is not put back yet, because another git works there, or because that failed.
 pub const NOT_PUT_BACK: FailureKind = FailureKind::new("not_put_back", Exit::Busy);
 /// The work is not the work that was reviewed.
 pub const CHANGED: FailureKind = FailureKind::new("changed", Exit::No);

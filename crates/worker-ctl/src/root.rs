@@ -380,7 +380,8 @@ fn unlisted(root: &Path) -> Failure {
 }
 
 /// The default branch: the named one, else the source's `origin/HEAD`, else `main` or `master` if exactly one of them
-/// exists. It does not depend on the branch that is checked out.
+/// exists. It does not depend on the branch that is checked out. A symbolic ref is no branch: it is passed over, and
+/// refused where it is named (exit 2).
 pub fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<String> {
     let ask = |args: &[&str]| -> Result<String> { Ok(git.cmd(source).args(args.iter().copied()).capture()?.text()) };
     let listed = ask(&["for-each-ref", "--format=%(refname:lstrip=2) %(symref:lstrip=2)", "refs/heads"])?;

@@ -27,7 +27,7 @@ use crate::storage::Ground;
 pub struct Args {
     /// The file, relative to the overlay
     path: PathBuf,
-    /// A key path separated by dots (a part may be quoted as in JSON), a variable, or a line
+    /// A key path separated by dots (a part may be quoted as in JSON; an element of a list is written as JSON, or a record by its name), a variable, or a line
     entry: String,
 }
 
