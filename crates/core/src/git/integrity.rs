@@ -151,12 +151,11 @@ pub(super) fn require_plain_common(common_dir: &Path) -> Result<()> {
         if is_special(kind) {
             return odd(entry.path(), "is not a file");
         }
-        let length = if kind.is_file() { entry.metadata().map_or(0, |meta| meta.len()) } else { 0 };
-        if length > LARGEST_REF {
+        if kind.is_file() && entry.metadata().is_ok_and(|meta| meta.len() > LARGEST_REF) {
             return odd(entry.path(), "is too large");
         }
-        // A ref that is no hash names another one. git would open any file that it names.
-        let text = if matches!(length, 0 | 41 | 65) { None } else { fs::read_no_follow(entry.path())? };
+        // A symbolic ref of any length: git would open any file that it names. What we cannot read, git cannot, either.
+        let text = if kind.is_file() { fs::read_no_follow(entry.path()).ok().flatten() } else { None };
         if text.is_some_and(|text| text.strip_prefix(b"ref:").is_some_and(leads_away)) {
             return odd(entry.path(), "names what is no ref");
         }

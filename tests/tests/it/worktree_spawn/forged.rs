@@ -324,7 +324,8 @@ fn a_head_that_leads_to_a_pipe_holds_up_no_spawn() {
         .exit(0);
         app.spawn(&["subtree", "new"]).exit(4).err_has(&format!("eve/{file} is not a file"));
         app.sh(&format!("cd .git/worktrees/eve && rm {file} && mv ../../was HEAD")).exit(0);
-        app.sh(&format!("mkfifo .git/worktrees/eve/x; echo ref: {to} > .git/refs/heads/on")).exit(0);
+        // As long as a hash.
+        app.sh(&format!("mkfifo .git/worktrees/eve/x; printf '%-40s\\n' 'ref: {to}' > .git/refs/heads/on")).exit(0);
         app.spawn(&["subtree", "new"]).exit(4).err_has("refs/heads/on names what is no ref");
         app.sh("rm .git/worktrees/eve/x .git/refs/heads/on").exit(0);
     }
