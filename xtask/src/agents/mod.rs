@@ -10,7 +10,10 @@ mod speech;
 #[path = "../../../crates/core/src/agents.rs"]
 mod table;
 
+use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::Path;
+use std::sync::Mutex;
 
 use anyhow::{Result, bail};
 
@@ -63,22 +66,27 @@ pub fn run(args: &Args) -> Result<()> {
         bail!("there is no program {unknown}; name one of {}", names(&trials).join(", "));
     }
     let tools = build(Build::Debug)?;
+    // claude refuses to skip permissions as root.
+    let user = if is_root() { Some(ordinary_user()?) } else { None };
     let is_wanted = |trial: &&Trial| args.programs.is_empty() || args.programs.iter().any(|name| name == trial.name());
-    let mut columns = Vec::new();
-    for trial in trials.iter().filter(is_wanted) {
-        match trial.install(args.latest, args.short)? {
-            Some(bin) => {
-                let mut column = try_out(trial, &tools, &bin, args)?;
-                if column.has_failed && args.short {
-                    // A program can have a bad day: what fails twice counts.
-                    eprintln!("xtask: {} is tried again", column.head);
-                    column = try_out(trial, &tools, &bin, args)?;
-                }
-                columns.push(column);
-            }
-            None => eprintln!("xtask: skipped: {} is not tried, because it cannot be installed here", trial.name()),
+    let wanted: Vec<&Trial> = trials.iter().filter(is_wanted).collect();
+    // A program mostly waits: as many at once as there are processors. The slowest are the last in the table.
+    let left = Mutex::new((0..wanted.len()).collect::<Vec<_>>());
+    let next = || left.lock().ok().and_then(|mut left| left.pop());
+    let columns = Mutex::new(BTreeMap::new());
+    let work = || {
+        while let Some(at) = next() {
+            let column = column(wanted[at], &tools, user, args);
+            columns.lock().expect("no thread panics with it").insert(at, column);
         }
-    }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(work);
+        }
+    });
+    let columns = columns.into_inner()?.into_values().collect::<Result<Vec<_>>>()?;
+    let columns: Vec<Column> = columns.into_iter().flatten().collect();
     print(&columns, args);
     match columns.iter().filter(|column| column.has_failed).count() {
         0 => Ok(()),
@@ -86,15 +94,28 @@ pub fn run(args: &Args) -> Result<()> {
     }
 }
 
+/// Installs a program and tries it; nothing where it cannot be installed here.
+fn column(trial: &Trial, tools: &Path, user: Option<(u32, u32)>, args: &Args) -> Result<Option<Column>> {
+    let Some(bin) = trial.install(args.latest, args.short)? else {
+        eprintln!("xtask: skipped: {} is not tried, because it cannot be installed here", trial.name());
+        return Ok(None);
+    };
+    let column = try_out(trial, tools, &bin, user, args)?;
+    if column.has_failed && args.short {
+        // A program can have a bad day: what fails twice counts.
+        eprintln!("xtask: {} is tried again", column.head);
+        return Ok(Some(try_out(trial, tools, &bin, user, args)?));
+    }
+    Ok(Some(column))
+}
+
 fn names(trials: &[Trial]) -> Vec<&'static str> {
     trials.iter().map(Trial::name).collect()
 }
 
 /// Carries out the rounds with one program.
-fn try_out(trial: &Trial, tools: &Path, bin: &Path, args: &Args) -> Result<Column> {
+fn try_out(trial: &Trial, tools: &Path, bin: &Path, user: Option<(u32, u32)>, args: &Args) -> Result<Column> {
     let model = Model::start()?;
-    // claude refuses to skip permissions as root.
-    let user = if is_root() { Some(ordinary_user()?) } else { None };
     let mut lab = Lab::new(trial, &model, tools, bin, user)?;
     let mut column =
         Column { head: format!("{} {}", trial.name(), trial.version(bin)?), cells: Vec::new(), has_failed: false };
@@ -109,7 +130,7 @@ fn try_out(trial: &Trial, tools: &Path, bin: &Path, args: &Args) -> Result<Colum
                 "failed".to_owned()
             }),
         };
-        eprintln!("xtask:   {}: {cell}", round.name);
+        eprintln!("xtask: {}: {}: {cell}", trial.name(), round.name);
         column.cells.push(cell);
     }
     Ok(column)

@@ -265,9 +265,9 @@ fn what_is_longer_than_the_desk_shows_is_neither_pinned_nor_landed() {
         terminal.text("yG");
         terminal.shows("\n the diff is longer: `shopfloor review ada` shows all\n");
     }
-    // A low window shows nothing of it at all.
+    // A low window shows nothing of it at all. tmux cuts the old screen before the desk knows.
     terminal.resize(40, 10);
-    terminal.until("the list alone", |screen| !screen.contains("[diff]"));
+    terminal.until("the list alone", |screen| screen.starts_with(" app · up ") && !screen.contains("[diff]"));
     terminal.text("r");
     terminal.shows("this window is too low to show the");
     assert!(floor.status("ada")["reviewed_sha"].is_null());
