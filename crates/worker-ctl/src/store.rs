@@ -156,6 +156,12 @@ pub fn refuse_newer(path: &Path, bytes: &[u8]) -> Result<()> {
     }
 }
 
+/// Exit 4 if the state is of a version that is newer than ours.
+pub fn require_ours(root: &Path) -> Result<()> {
+    let path = layout::state(root);
+    refuse_newer(&path, &fs::read_no_follow(&path)?.unwrap_or_default())
+}
+
 /// Writes a state without looking at the previous one.
 pub fn create(root: &Path, state: &State) -> Result<()> {
     fs::replace(&layout::state(root), state.text()?.as_bytes(), Some(fs::PRIVATE))

@@ -1,12 +1,14 @@
 //! The lock of the `up` that stays: whether one runs, and how it is asked to end.
 
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::proc;
 
 use crate::failure;
 use crate::layout::{self, RootLock};
@@ -35,6 +37,16 @@ pub fn take(root: &Path) -> Result<Lock> {
     let mut lock = taken.ok_or_else(refuse_second)?;
     lock.sign().map_err(|e| Failure::failed(format!("cannot write to {}", path.display())).because(e))?;
     Ok(lock)
+}
+
+/// Sends the signal to this process again after a while, so that a shutdown that hangs is ended.
+pub fn limit_shutdown(signal: i32) {
+    let _ = proc::start_thread(move || {
+        thread::sleep(PATIENCE);
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            let _ = kill_process(getpid(), signal);
+        }
+    });
 }
 
 /// Asks a running `up` to end, and waits until its lock is free. At once, it leaves its sessions to us.

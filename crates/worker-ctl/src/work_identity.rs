@@ -92,7 +92,13 @@ impl WorkRepo {
         let merge = |from: Option<String>, sides: [&str; 2]| {
             // The clone has no checkout that could tell git which attributes files have.
             let cmd = self.cmd(&self.top)?.var("GIT_ATTR_SOURCE", base);
-            cmd.args(["merge-tree", "--write-tree", "--no-messages"]).args(options).args(from).args(sides).capture()
+            // A merge driver gets its files where git is called.
+            let scratch = self.git.env().temp_dir().join(fs::unique_name());
+            let cmd = if fs::create_private_dir(&scratch).is_ok() { cmd.dir(&scratch) } else { cmd };
+            let cmd = cmd.args(["merge-tree", "--write-tree", "--no-messages"]).args(options).args(from).args(sides);
+            let merged = cmd.capture();
+            let _ = fs::remove_tree(&scratch);
+            merged
         };
         let merged = merge(from.map(|from| format!("--merge-base={from}")), [base, sha])?;
         let Some(from) = from.filter(|_| merged.status.code() == USAGE) else { return Ok(merged) };

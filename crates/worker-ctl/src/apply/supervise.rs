@@ -6,7 +6,6 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, getpid, kill_process};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::lock::Lock;
@@ -27,7 +26,7 @@ use crate::plan::check::CheckStep;
 use crate::plan::machine::Input;
 use crate::plan::queue::assign;
 use crate::session_file::UsageLimit;
-use crate::store::State;
+use crate::store::{self, State};
 use crate::tmux::{self, is_begun};
 use crate::up_lock;
 use crate::work_repo::{common_dir, has_clone};
@@ -81,7 +80,12 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
                 let renewed = ctx.reload().map(|renewed| ctx = renewed);
                 shared.warn(&ctx, "config", renewed.err().map(|failure| failure.to_string()));
             }
-            if rounds.is_due(&ctx, &shared) {
+            let is_due = rounds.is_due(&ctx, &shared);
+            if is_due.is_err() {
+                // The threads check whether they must end.
+                ctx.ending.store(true, Ordering::SeqCst);
+            }
+            if is_due? {
                 // The steps are independent: a failure of one does not prevent the others.
                 if let Some((own, names)) = rounds.find_starts(&ctx, &shared) {
                     let shared = &shared;
@@ -94,10 +98,10 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
                 }
             }
             // A host that is slow delays nobody.
-            let is_due = |(began, asking): &(Instant, Option<thread::ScopedJoinHandle<'_, ()>>)| {
+            let is_idle = |(began, asking): &(Instant, Option<thread::ScopedJoinHandle<'_, ()>>)| {
                 asking.as_ref().is_none_or(|asking| asking.is_finished()) && began.elapsed() >= patrol_interval(&ctx)
             };
-            if !ctx.root.config.hosts.is_empty() && hosts.as_ref().is_none_or(is_due) {
+            if !ctx.root.config.hosts.is_empty() && hosts.as_ref().is_none_or(is_idle) {
                 let (own, shared) = (ctx.clone(), &shared);
                 let ask = move || shared.warn(&own, "hosts", host_status::look_after(&own));
                 hosts = Some((Instant::now(), proc::begin(scope, ask).ok()));
@@ -105,7 +109,7 @@ pub fn keep_up(ctx: &Context<'_>, duties: Duties) -> Result<Exit> {
             starters.retain(|starter: &thread::ScopedJoinHandle<'_, ()>| !starter.is_finished());
             if let Ok(signal) = signals.recv_timeout(POLL) {
                 ctx.ui.note("ending all sessions");
-                limit_shutdown(signal);
+                up_lock::limit_shutdown(signal);
                 // The threads check whether they must end.
                 starters.into_iter().for_each(|starter| drop(starter.join()));
                 shutdown::end_all(&ctx, false)?;
@@ -165,8 +169,8 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Whether a round is due, and the state can be read.
-    fn is_due(&mut self, ctx: &Context<'_>, shared: &Shared) -> bool {
+    /// Whether a round is due, and the state can be read. Exit 4 once a newer version has written it.
+    fn is_due(&mut self, ctx: &Context<'_>, shared: &Shared) -> Result<bool> {
         let interval = patrol_interval(ctx);
         let interval = if self.is_waiting { interval.min(SHORT_INTERVAL) } else { interval };
         // Slurm tells nobody that a job runs, and no file that a set-up is over.
@@ -179,15 +183,19 @@ impl Rounds {
         let has_ended = self.programs.len() < running;
         let is_limit_over = self.limits.values().any(|(.., end)| end.is_some_and(|end| end <= Instant::now()));
         if self.last.is_some_and(|last| last.elapsed() < interval) && now == self.seen && !has_ended && !is_limit_over {
-            return false;
+            return Ok(false);
         }
         (self.seen, self.last) = (now, Some(Instant::now()));
         shared.is_passed_over.store(false, Ordering::Relaxed);
         let unreadable = ctx.state().err().map(|failure| failure.to_string());
         let is_readable = unreadable.is_none();
+        if !is_readable {
+            let goes_on = "the sessions go on; start `up` of the newer version, which keeps them up";
+            store::require_ours(&ctx.root.path).map_err(|failure| failure.hint(goes_on))?;
+        }
         // If the state cannot be read, the next round is due when the file changes.
         shared.warn(ctx, "state", unreadable);
-        is_readable
+        Ok(is_readable)
     }
 
     /// Patrols, and rings for work that has come to need a review.
@@ -419,16 +427,6 @@ fn start_all(ctx: &Context<'_>, names: &[String], resumes: bool, shared: &Shared
     });
     locked(&shared.starting).retain(|name| !names.contains(name));
     shared.warn(ctx, "start", failures.iter().map(ToString::to_string));
-}
-
-/// Sends the signal to this process again after a while, so that a shutdown that hangs is ended.
-fn limit_shutdown(signal: i32) {
-    let _ = proc::start_thread(move || {
-        thread::sleep(up_lock::PATIENCE);
-        if let Some(signal) = Signal::from_named_raw(signal) {
-            let _ = kill_process(getpid(), signal);
-        }
-    });
 }
 
 /// The workers that `up` leaves alone until a person has looked at them, a line each.

@@ -257,9 +257,14 @@ impl Staying {
         std::fs::read_to_string(&self.out).unwrap()
     }
 
-    /// Waits until it has ended by itself.
-    pub fn ended(&mut self) {
+    pub fn errors(&self) -> String {
+        std::fs::read_to_string(&self.errors).unwrap()
+    }
+
+    /// Waits until it has ended by itself. Returns its exit code.
+    pub fn ended(&mut self) -> Option<i32> {
         wait_for(|| self.child.try_wait().unwrap().is_some());
+        self.child.wait().unwrap().code()
     }
 }
 

@@ -56,6 +56,34 @@ fn up_starts_new_workers_adopts_sessions_and_ends_with_down() {
 }
 
 #[test]
+fn up_ends_once_a_newer_version_has_written_the_state_and_the_sessions_go_on() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let mut up = Staying::new(&floor, &["up"]);
+    let daemon = || floor.ctl(&["status", "--json"]).exit(0).json()["daemon"].clone();
+    wait_for(|| daemon() == "running");
+    let pid = floor.status("adam")["pane_pid"].clone();
+    let ours = floor.root.read("state.json");
+    let newer = ours.replacen("\"version\": 4", "\"version\": 99", 1);
+    assert_ne!(newer, ours);
+    let put = |text: &str| {
+        floor.root.write("state.new", text);
+        std::fs::rename(floor.root.path.join("state.new"), floor.root.path.join("state.json")).unwrap();
+    };
+    put(&newer);
+    assert_eq!(up.ended(), Some(4));
+    let said = up.errors();
+    assert!(said.contains("version 99 is newer than this program supports"), "{said}");
+    assert!(said.contains("start `up` of the newer version"), "{said}");
+    put(&ours);
+    assert_eq!(daemon(), "stopped");
+    let _up = Staying::new(&floor, &["up"]);
+    wait_for(|| daemon() == "running");
+    floor.ctl(&["wait", "adam", "--for", "idle", "--timeout", "20s"]).succeeds();
+    assert_eq!(floor.status("adam")["pane_pid"], pid);
+}
+
+#[test]
 fn a_wait_for_what_a_running_up_leaves_down_ends() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);

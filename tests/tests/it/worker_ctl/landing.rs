@@ -2,7 +2,7 @@
 
 use crate::support::floor::Floor;
 use crate::support::worker::{adopted_floor, assert_landed, by_hand, commit, head, staff, tip, tree, up, work};
-use crate::support::world::{World, text};
+use crate::support::world::{Repo, World, text};
 
 #[test]
 fn work_lands_on_a_source_with_a_separate_git_directory() {
@@ -39,6 +39,31 @@ fn nothing_lands_under_a_checkout_that_git_calls_bare() {
             (floor.app.read("a.txt"), floor.app.git(&["status", "--porcelain"])),
             ("one\n".into(), String::new())
         );
+    }
+}
+
+/// Where an ordinary user calls git in `/`, a merge driver has no place for its files.
+#[test]
+fn both_sides_of_a_page_are_merged_by_its_driver() {
+    let w = World::new();
+    let floor = adopted_floor(&w);
+    let adam = tree(&floor, "adam");
+    let add = |at: &Repo<'_>, what: &str| {
+        at.ledger(&["-q", "add", "--agent", what, "--done", what, "--synth"]).succeeds();
+        at.git(&["add", "-A"]);
+        at.git(&["commit", "-q", "-m", what]);
+    };
+    floor.app.ledger(&["-q", "install"]).succeeds();
+    add(&floor.app, "first");
+    adam.git(&["merge", "-q", "main"]);
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    add(&adam, "theirs");
+    add(&floor.app, "mine");
+    floor.ctl(&["patrol"]).succeeds();
+    floor.ctl(&["accept", "adam"]).succeeds();
+    let page = floor.app.read("thoughts/shared/handoffs/current.md");
+    for done in ["first", "theirs", "mine"] {
+        assert!(page.contains(done) && !page.contains("<<<<<<<"), "{page}");
     }
 }
 
