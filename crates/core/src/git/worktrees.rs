@@ -148,9 +148,9 @@ impl Git {
     }
 
     /// The commits that only the log of a worktree's HEAD still names, as an amended one; not those that lead to another of
-    /// them. `record` is git's record of the worktree; where refs are in tables, the log is in none of its files. None where
-    /// git cannot tell: an agent can write the log, and name a commit in it that lacks its parents.
-    pub fn only_logged(&self, common_dir: &Path, record: &Path) -> Vec<String> {
+    /// them. git is asked in `dir`. `record` is git's record of the worktree; where refs are in tables, the log is in none of
+    /// its files. None where git cannot tell: an agent can write the log, and name a commit in it that lacks its parents.
+    pub fn only_logged(&self, dir: &Path, record: &Path) -> Vec<String> {
         let log = fs::read_no_follow(&record.join("logs/HEAD")).ok().flatten().unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let is_sha = |word: &&str| word.len() >= 40 && word.bytes().all(|b| b.is_ascii_hexdigit());
@@ -164,7 +164,7 @@ impl Git {
         let asked = ["rev-list", "--parents", "--ignore-missing", "--single-worktree"];
         let stay = ["--not", "--exclude=refs/shopfloor/*", "--all"];
         let ours = ["--glob=refs/shopfloor/trash/*", "--glob=refs/shopfloor/accepted/*"];
-        let cmd = self.cmd_alone(common_dir).args(asked).args(named).args(stay).args(ours);
+        let cmd = self.cmd_alone(dir).args(asked).args(named).args(stay).args(ours);
         let listed = run_git("rev-list", cmd.within(LOOK_LIMIT)).unwrap_or_default();
         let listed = String::from_utf8_lossy(&listed);
         let parents: BTreeSet<&str> = listed.lines().flat_map(|line| line.split(' ').skip(1)).collect();

@@ -2,7 +2,7 @@
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{failed, recorded_dir, require_lasting_objects, require_plain_ref};
+use shopfloor_core::git::{failed, require_lasting_objects, require_plain_ref};
 use shopfloor_core::pre_remove;
 use shopfloor_core::proc::processes;
 
@@ -111,14 +111,6 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     let branch = format!("refs/heads/{}", worker.branch);
     let mut kept = keep(ctx, worker, &losses, is_forced)?;
     let removed = || -> Result<Vec<String>> {
-        // Of a clone goes what has landed from it, and a kept ref would be in the way of `deinit`.
-        if ctx.repo.is_own {
-            let (git, common) = (&ctx.repo.git, &ctx.repo.common);
-            let record = recorded_dir(common, worker.tree())?;
-            let logged = record.map_or(Vec::new(), |record| git.only_logged(common, &record));
-            // An agent can write the log: what of it cannot be kept is in nobody's way.
-            let _ = trash::keep_tips(ctx, worker, &logged);
-        }
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
         if branch_stays(worker, &losses) {
             let into = &ctx.repo.branch;

@@ -10,7 +10,7 @@ use shopfloor_core::pre_remove::{self, How, PreRemoveReport};
 use shopfloor_core::text::shell_word;
 
 use crate::context::Context;
-use crate::facts::losses::Losses;
+use crate::facts::losses::{Losses, only_logged};
 use crate::failure;
 use crate::layout;
 use crate::worker::Worker;
@@ -190,12 +190,14 @@ pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     }
 }
 
-/// Removes a worktree and git's record of it. If nothing was kept, it must still be clean. A worktree with
-/// nested repositories or submodules is moved to the trash instead. Returns where to.
+/// Removes a worktree and git's record of it. If nothing was kept, it must still be clean. Commits that only the record's
+/// log names are kept. A worktree with nested repositories or submodules is moved to the trash instead. Returns where to.
 pub fn remove_worktree(ctx: &Context<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
     let tree = worker.tree();
     let losses = Losses::read(&ctx.repo, worker)?;
     let Some(admin) = recorded_dir(&ctx.repo.common, tree)? else { return Ok(Vec::new()) };
+    // An agent can write the log: what of it cannot be kept is in nobody's way.
+    let _ = keep_tips(ctx, worker, &only_logged(&ctx.repo, worker)?);
     // Of one that is gone a killed removal may have left files.
     let is_gone = tree.symlink_metadata().is_err();
     if losses.nested.is_empty() && !losses.has_modules && (tree.is_dir() || is_gone) {

@@ -16,6 +16,7 @@ use crate::apply::{check, landing_lfs, removal};
 use crate::commands::init::config;
 use crate::commands::{self, about_root};
 use crate::context::Context;
+use crate::facts::losses::only_logged;
 use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::root::{list_root, read_record, record_file};
@@ -153,8 +154,16 @@ fn refuse_busy(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     if removal::stays(worker, false) {
         return Ok(());
     }
-    removal::check_losses(ctx, worker, None, false).map(drop).map_err(|failure| {
-        let name = &worker.name;
+    let name = &worker.name;
+    let check = || -> Result<()> {
+        removal::check_losses(ctx, worker, None, false)?;
+        // A ref in the clone would go with it.
+        only_logged(&ctx.of(worker)?.repo, worker)?.first().map_or(Ok(()), |sha| {
+            let why = format!("{name} has work that is nowhere else: only the log of its worktree's HEAD names {sha}");
+            Err(failure::UNMERGED.failure(why))
+        })
+    };
+    check().map_err(|failure| {
         refusal(ctx, &failure.message).details(failure.causes()).hint(format!(
             "accept or save the work; `worker-ctl nuke {name} --force` keeps it under refs/shopfloor/trash/"
         ))

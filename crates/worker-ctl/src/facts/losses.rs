@@ -171,6 +171,18 @@ fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Option<Stri
     Ok((base, branch_tip, tips))
 }
 
+/// The commits that only the log of the worktree's HEAD names, as one that was amended; in a clone those of them that have
+/// not landed, because a ref that keeps the others would be in the way of `deinit`.
+pub fn only_logged(repo: &WorkRepo, worker: &Worker) -> Result<Vec<String>> {
+    let Some(record) = recorded_dir(&repo.common, worker.tree())? else { return Ok(Vec::new()) };
+    let mut logged = repo.git.only_logged(&repo.top, &record);
+    if !repo.is_own {
+        let base: Vec<String> = repo.commit(&repo.top, &repo.base())?.into_iter().collect();
+        logged.retain(|tip| !is_in_any(repo, &base, tip).unwrap_or(false));
+    }
+    Ok(logged)
+}
+
 /// The commits of a worker's task that our own refs and its record name.
 fn pinned(worker: &Worker) -> Vec<String> {
     let kept = ["pre", "review"].map(|kind| format!("refs/shopfloor/{kind}/{}", worker.name));

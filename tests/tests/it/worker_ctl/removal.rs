@@ -185,6 +185,30 @@ fn commits_on_no_branch_are_refused_or_kept() {
 }
 
 #[test]
+fn commits_that_only_the_log_of_a_clones_worktree_names_are_kept() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    for name in ["adam", "eve"] {
+        floor.ctl(&["add", name]).succeeds();
+    }
+    // What has landed goes.
+    let eve = tree(&floor, "eve");
+    eve.commit("e", "e\n");
+    eve.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    floor.app.commit("e", "e\n");
+    assert_eq!(floor.ctl(&["nuke", "eve", "--yes"]).exit(0).stdout, "removed eve\n");
+    assert_eq!(floor.root.git(&["for-each-ref", "refs/shopfloor"]), "");
+    let adam = tree(&floor, "adam");
+    let sha = detached(&adam);
+    adam.git(&["switch", "-q", "worker/adam"]);
+    floor.ctl(&["deinit", "-n"]).exit(1).err_has(&sha);
+    floor.ctl(&["deinit", "--yes"]).exit(1).err_has(&sha).err_has("`worker-ctl nuke adam --force`");
+    assert_eq!(floor.ctl(&["nuke", "adam", "--yes"]).exit(0).stdout, "removed adam\n");
+    assert!(!floor.root.git(&["for-each-ref", "--contains", &sha, "refs/shopfloor/trash/adam/"]).is_empty());
+    floor.ctl(&["deinit", "--yes"]).exit(1).err_has("its clone keeps refs/shopfloor/trash/adam/");
+}
+
+#[test]
 fn untracked_files_and_nested_repositories_are_refused_or_kept() {
     let w = World::new();
     let floor = Floor::new(&w);
