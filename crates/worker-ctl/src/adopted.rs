@@ -15,6 +15,10 @@ pub struct Adopted {
     /// The name of git's record of the worktree. It leads back to the worktree, also when that is moved.
     #[serde(default)]
     pub record: String,
+    /// Tells that directory from the one that git makes for a later worktree at the same place. None: an earlier version
+    /// adopted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_id: Option<String>,
     /// The commit that its branch was at when its task began, or when it was adopted. A reset goes there.
     pub began: String,
     /// Where the commits branch off that its branch had before its first task. They land with that, so they wait for a

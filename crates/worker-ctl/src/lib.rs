@@ -50,6 +50,7 @@ mod work_identity;
 mod work_repo;
 pub mod worker;
 mod worker_notes;
+mod worker_tree;
 
 use std::ffi::OsString;
 

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::text::shell_word;
 
 pub use crate::adopted::{Adopted, LandAs, LandedTip, Pushed};
@@ -356,25 +355,6 @@ impl Worker {
         }
         self.work.reviewed_sha = None;
         self.notes.retain(|note| !matches!(note, Note::TargetGone(_)));
-    }
-
-    /// Exit 4 where its worktree is missing.
-    pub fn require_tree(&self) -> Result<()> {
-        match self.tree().is_dir() {
-            true => Ok(()),
-            false => Err(Failure::failed(format!("{} is missing", self.worktree_path)).hint(self.missing_hint())),
-        }
-    }
-
-    /// What to do where its worktree is missing.
-    pub fn missing_hint(&self) -> String {
-        match self.adopted {
-            None => "`worker-ctl doctor --repair` restores the worktree from its branch".into(),
-            Some(_) => format!(
-                "bring it back; `worker-ctl patrol` finds one that git moved, and `worker-ctl nuke {}` forgets the worker",
-                self.name
-            ),
-        }
     }
 
     /// What to do where its branch was deleted. `base` is the commit from which one without a task would begin.

@@ -102,11 +102,9 @@ fn bring_one_up(ctx: &Context<'_>, name: &str) -> Result<bool> {
     // config.toml may have changed while we waited for the lock.
     let ctx = &ctx.reload()?;
     let Some(worker) = ctx.state()?.workers.get(name).cloned() else { return Ok(false) };
-    if !worker.tree().is_dir() {
+    if let Err(missing) = worker.require_tree() {
         transition::record(ctx, name, &Input::Fault { reason: Fault::WorktreeMissing })?;
-        return Err(
-            Failure::failed(format!("its worktree {} is missing", worker.worktree_path)).hint(worker.missing_hint())
-        );
+        return Err(missing);
     }
     match session::start(ctx, &worker) {
         // It is no fault.

@@ -124,11 +124,11 @@ fn forget_removed(ctx: &Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Whether the worktree of an adopted worker is gone, and git's record of it with it.
+/// Whether the worktree of an adopted worker is gone, and git's record of it with it. A later one may be in its place.
 fn is_gone(ctx: &Context<'_>, worker: &Worker) -> bool {
     let record = || ctx.of(worker).and_then(|ctx| recorded_dir(&ctx.repo.common, worker.tree()));
     let is_missing = worker.adopted.is_some() && worker.tree().symlink_metadata().is_err();
-    is_missing && record().is_ok_and(|record| record.is_none())
+    worker.is_replaced() || is_missing && record().is_ok_and(|record| record.is_none())
 }
 
 /// The workers that something has happened to, each with the first input that is not recorded yet.
@@ -217,9 +217,9 @@ fn next_input(
         // Fails if the worktree is there and only git cannot read it.
         ctx.repo.cmd(path)?;
     }
-    let Some(tree) = trees.get(path).filter(|_| path.is_dir()) else {
+    let Some(tree) = trees.get(path).filter(|_| worker.has_tree()) else {
         // A worker without a task whose worktree is removed is soon forgotten.
-        let is_its = |tree: &&ListedWorktree| tree.branch.as_ref() == Some(&worker.branch) && tree.path != path;
+        let is_its = |tree: &&ListedWorktree| tree.branch.as_ref() == Some(&worker.branch);
         let stays = trees.values().filter(is_its).any(|tree| !adoption::is_leaving(&tree.path));
         let is_fault = worker.task != Task::Idle || stays || !is_gone(ctx, worker);
         return Ok((is_fault && !is_missing).then(|| Input::Fault { reason: Fault::WorktreeMissing }));

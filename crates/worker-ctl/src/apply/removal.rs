@@ -216,14 +216,17 @@ pub fn reset(
 /// Reads the losses, for a branch that goes `back_to` a commit or goes away, and refuses them unless they are to be kept,
 /// and mounts always. An agent may have closed its worktree.
 pub fn check_losses(ctx: &Context<'_>, worker: &Worker, back_to: Option<&str>, is_forced: bool) -> Result<Losses> {
-    trash::refuse_mounted(worker.tree())?;
-    if is_forced && !ctx.is_dry {
-        fs::open_up(worker.tree());
-    }
     if let Some(path) = adoption::moved(ctx, worker) {
         return Err(failure::WRONG_STATE
             .failure(format!("the worktree of {} was moved to {path}", worker.name))
             .hint("have it go on there: `worker-ctl patrol`"));
+    }
+    if worker.is_replaced() {
+        worker.require_tree()?;
+    }
+    trash::refuse_mounted(worker.tree())?;
+    if is_forced && !ctx.is_dry {
+        fs::open_up(worker.tree());
     }
     let repo = &ctx.of(worker)?.repo;
     require_lasting_objects(&repo.common)?;

@@ -9,6 +9,7 @@ use serde_json::json;
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo};
 use shopfloor_core::known_dirs::note_worktree;
 use shopfloor_core::text::shell_word;
@@ -234,6 +235,10 @@ fn again(ctx: &Context<'_>, args: &Args, found: &Adoptable, worker: &Worker) -> 
     if let Some(adopted) = &mut again.adopted {
         (adopted.accepted, adopted.programs) = (accepted, Some(programs));
         adopted.land = args.land.unwrap_or(adopted.land);
+        // Also a worktree that was made again, if the person says that it is the worker's.
+        if found.path == worker.tree() && found.branch == worker.branch {
+            (adopted.record, adopted.record_id) = record(found);
+        }
     }
     if let Some(target) = args.target.as_deref().filter(|target| worker.target() != Some(target)) {
         again.set_target(&found.target(ctx, Some(target))?);
@@ -280,10 +285,9 @@ fn describe(
     ctx.root.agent(&agent)?;
     let target = found.target(ctx, target)?;
     let mut worker = Worker::new(name, &agent, &found.path.to_string_lossy(), &found.branch, ctx.now());
-    let record = found.repo.git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (accepted, programs) = (own_programs(ctx.env, found)?, Some(programs(ctx, found)?));
-    let land = land.unwrap_or_default();
-    worker.adopted = Some(Adopted { target, record, land, programs, accepted, ..Adopted::default() });
+    let (land, (record, record_id)) = (land.unwrap_or_default(), record(found));
+    worker.adopted = Some(Adopted { target, record, record_id, land, programs, accepted, ..Adopted::default() });
     let of_branch = &ctx.of(&worker)?;
     if let (Some(adopted), Some(tip)) = (&mut worker.adopted, of_branch.repo.head(&found.path)?.1) {
         adopted.landed = repair::find_landed(of_branch, name, &found.branch, &tip)?;
@@ -299,6 +303,12 @@ fn describe(
     }
     worker.adopted.iter_mut().for_each(|adopted| adopted.began.clone_from(&head));
     Ok(worker)
+}
+
+/// The name of git's record of a worktree, and what tells it from a later one.
+fn record(found: &Adoptable) -> (String, Option<String>) {
+    let dir = &found.repo.git_dir;
+    (dir.file_name().unwrap_or_default().to_string_lossy().into_owned(), fs::dir_id(dir))
 }
 
 /// The settings of the worktree itself by which git runs or redirects something.

@@ -304,6 +304,11 @@ fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'
         };
         return bad(detail, fix, None);
     }
+    if worker.is_replaced()
+        && let Err(failure) = worker.require_tree()
+    {
+        return bad(failure.message, failure.hints.join("; "), None);
+    }
     if !path.is_dir() && !is_cloned {
         let fix = format!(
             "if you moved it: `git worktree repair PLACE` in its repository, then `worker-ctl patrol`; if you removed \
@@ -340,10 +345,11 @@ fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'
 
 /// Where git has a worker's worktree that is no longer at its place, if it has it.
 fn moved_to(ctx: &Context<'_>, worker: &Worker) -> Option<PathBuf> {
-    if worker.tree().is_dir() {
+    if worker.has_tree() {
         return None;
     }
-    let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch) && tree.path.is_dir();
+    let is_elsewhere = |tree: &ListedWorktree| tree.path != worker.tree() && tree.path.is_dir();
+    let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch) && is_elsewhere(tree);
     let trees = ctx.of(worker).and_then(|ctx| ctx.repo.trees()).ok()?;
     trees.into_values().find(is_its).map(|tree| tree.path)
 }

@@ -20,7 +20,7 @@ use crate::failure;
 use crate::names::LONGEST_NAME;
 use crate::store::{self, State};
 use crate::work_repo::{MergeResult, WorkRepo, is_rebasing};
-use crate::worker::Worker;
+use crate::worker::{Adopted, Worker};
 
 /// A linked worktree on a branch.
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
 /// Where git has moved the worktree of an adopted worker. It must be what could be adopted, with the same record: the file that
 /// leads to that is out of reach of others.
 pub fn moved(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
-    if worker.adopted.is_none() || worker.tree().symlink_metadata().is_ok() {
+    if worker.adopted.is_none() || worker.tree().symlink_metadata().is_ok() && !worker.is_replaced() {
         return None;
     }
     let trees = ctx.of(worker).and_then(|ctx| ctx.repo.trees()).ok()?;
@@ -151,8 +151,11 @@ fn read_record(env: &Env, repo: &Repo, path: &Path, branch: &str) -> Result<Opti
 impl Adoptable {
     /// Whether it is the worktree that a worker was made from, which may have been moved since.
     pub fn is_of(&self, worker: &Worker) -> bool {
-        let is_its = |record: &str| !record.is_empty() && self.repo.git_dir.ends_with(record);
-        self.branch == worker.branch && worker.adopted.as_ref().is_some_and(|adopted| is_its(&adopted.record))
+        let is_its = |Adopted { record, record_id, .. }: &Adopted| {
+            let is_named = !record.is_empty() && self.repo.git_dir.ends_with(record);
+            is_named && (record_id.is_none() || *record_id == fs::dir_id(&self.repo.git_dir))
+        };
+        self.branch == worker.branch && worker.adopted.as_ref().is_some_and(is_its)
     }
 
     /// A free name: the slug that it has, or else the last part of its path.

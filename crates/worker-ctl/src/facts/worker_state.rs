@@ -107,7 +107,7 @@ impl Standing {
 impl WorktreeFacts {
     fn read(ctx: &Context<'_>, worker: &Worker) -> Result<WorktreeFacts> {
         let (repo, source, tree) = (&ctx.repo, &ctx.source(), worker.tree());
-        if worker.adopted.is_none() {
+        if worker.adopted.is_none() || worker.is_replaced() {
             worker.require_tree()?;
         }
         // Changes first, commits last: what is committed in between shows in HEAD.

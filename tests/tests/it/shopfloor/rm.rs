@@ -18,6 +18,49 @@ fn a_removal_of_several_ends_with_the_one_that_cannot_go() {
     done.out_has("removed adam").out_has("removed eve").err_has("deleted the branch feature/adam, all of which");
 }
 
+/// A person made it, also where the branch is the same.
+#[test]
+fn a_worktree_at_the_place_of_one_that_is_gone_is_not_the_workers() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam", "eve", "noah"]);
+    let app = &floor.app;
+    for (name, away, add) in [
+        ("adam", "remove --force ../adam", "-b mine ../adam"),
+        ("eve", "move ../eve ../moved", "-b other ../eve"),
+        ("noah", "remove --force ../noah", "../noah feature/noah"),
+    ] {
+        app.sh(&format!("git worktree {away} && git worktree add -q {add} && echo keep > ../{name}/own")).exit(0);
+    }
+    let all = ["adam", "eve", "noah"].map(|name| w.at(app.path.with_file_name(name)));
+    let before = all.each_ref().map(|at| at.snapshot());
+    for name in ["adam", "noah"] {
+        let why = format!("{name} is another worktree than that of {name}, which is gone");
+        for args in [&["rm", name][..], &["rm", name, "--force"]] {
+            app.shopfloor(args).exit(4).any_out().err_has(&why);
+        }
+        for args in [
+            &["reset", name, "--yes"][..],
+            &["reset", name, "--yes", "--force"],
+            &["nuke", name, "--worktree", "--yes", "--force"],
+            &["up", name],
+            &["start", name, "--task", "think"],
+        ] {
+            floor.ctl(args).exit(4).any_out().err_has(&why);
+        }
+        floor.ctl(&["doctor"]).exit(1).any_err().out_has(&why);
+    }
+    floor.ctl(&["reset", "eve", "--yes", "--force"]).exit(1).any_out().err_has("eve was moved to ");
+    floor.ctl(&["resume", "adam"]).exit(1).any_out().err_has("adam is forgotten").err_has("there is no worker `adam`");
+    assert!(text(&floor.status("eve"), "/worktree").ends_with("/moved"));
+    assert_eq!(text(&floor.status("noah"), "/status"), "error");
+    all.iter().zip(&before).for_each(|(at, before)| at.assert_untouched_since(before));
+    assert_eq!(all[0].git(&["symbolic-ref", "HEAD"]), "refs/heads/mine\n");
+    // Its branch is there, and a person says that it goes on there.
+    app.run("worker-ctl", &["add", "--worktree", "../noah"]).succeeds().any_err();
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("noah"), "/status"), "offline");
+}
+
 /// As the children of an agent do by default.
 #[test]
 fn what_lies_inside_of_another_worktree_goes_before_it() {
