@@ -6,8 +6,8 @@ use shopfloor_core::slug::slug;
 
 use crate::plan::rows::{POOL, Row};
 
-/// The row of this name: an agent's or worker's name or id, a branch, or the last part of a path; else the name that
-/// `new` made of it. All rows that fit, if none fits better.
+/// The row of this name: the main checkout's, an agent's or worker's name or id, a branch, or the last part of a path;
+/// else the name that `new` made of it. All rows that fit, if none fits better.
 pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     // `new` turns blanks and signs into dashes. An empty host is not this machine.
     let name = if name.len() > 1 { name.trim_end_matches('/') } else { name };
@@ -24,7 +24,9 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     let is_branch = |row: &Row| row.kind == "root" && !row.is_main && row.worker.is_none();
     let is_name = |row: &Row| row.is_known && row.name == name && !(is_workers && is_branch(row));
     // The id of a worker or a main checkout is its name, and comes no sooner than other names.
-    let fits: [&dyn Fn(&Row) -> bool; 5] = [
+    let fits: [&dyn Fn(&Row) -> bool; 6] = [
+        // Whatever an agent calls itself, its children or its branch.
+        &|row| row.is_main && ["main", "root"].contains(&name),
         &|row| row.is_known && row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
         &|row| is_name(row) || row.worker.as_deref() == Some(name),
         // What a host calls a branch or a path names nothing here.

@@ -160,7 +160,8 @@ fn agent_row(record: &Value) -> Row {
         pending: record["pending"].as_u64().unwrap_or(0),
         parent: text(record, "parent"),
         told: Told { text: wrong.clone().unwrap_or_default(), wrong, ..Told::default() },
-        is_main: record["id"] == "root",
+        // An agent can write that id into its own record.
+        is_main: record["id"] == "root" && record["managed"] == true,
         // Whoever made a worktree by hand gave it no name, and an agent can.
         is_known: record["managed"] == true || record["id"] == record["branch"],
         is_as_made: match record["managed"] == true {

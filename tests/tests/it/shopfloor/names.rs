@@ -74,6 +74,27 @@ fn no_name_that_an_agent_takes_is_anothers() {
 }
 
 #[test]
+fn no_agent_has_the_name_of_the_main_checkout() {
+    let w = World::new();
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn]\nmax_depth = 3\n");
+    let app = w.app();
+    let p = w.at(app.shopfloor(&["new", "p"]).exit(0).any_err().stdout.trim_end());
+    for kind in ["subtree", "worker"] {
+        p.spawn(&[kind, "main"]).exit(0).any_out().any_err();
+    }
+    // Nor one that calls itself so, and is on a branch that is called so.
+    let record = app.path.join(".git/worktrees/p/shopfloor/worktree-spawn/identity.json");
+    let written = std::fs::read_to_string(&record).unwrap();
+    write(&record, &written.replace("\"id\":\"main.p\"", "\"id\":\"root\""));
+    p.git(&["switch", "-qc", "root"]);
+    for name in ["main", "root"] {
+        assert_eq!(app.shopfloor(&["go", name]).exit(0).stdout, format!("{}\n", app.path.display()));
+        app.shopfloor(&["rm", name, "--force"]).exit(1).err_has("is the main checkout, which is never removed");
+    }
+    app.shopfloor(&["go", "main.p.main"]).exit(0).out_has("/p/.shopfloor/worktrees/main");
+}
+
+#[test]
 fn a_workers_name_comes_before_the_branch_of_another_worktree() {
     let w = World::new();
     let floor = Floor::adopted(&w, &["adam"]);

@@ -68,8 +68,8 @@ pub(super) fn desk(sites: Vec<SiteView>) -> Desk {
 }
 
 pub(super) fn one() -> Desk {
-    let main =
-        json!({ "id": "root", "name": "root", "kind": "root", "worktree": "/app", "branch": "main", "alive": "never" });
+    let main = json!({ "id": "root", "name": "root", "kind": "root", "managed": true, "worktree": "/app", "branch": "main",
+        "alive": "never" });
     desk(vec![site("app", vec![main], day())])
 }
 
