@@ -207,7 +207,8 @@ pub fn require<'r>(rows: &'r [Row], name: &str) -> Result<&'r Row> {
     match &named(rows, name)[..] {
         [row] => Ok(row),
         [] => {
-            let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+            let names = rows.iter().map(|row| row.name.as_str()).filter(|other| !named(rows, other).is_empty());
+            let names: Vec<&str> = names.collect();
             Err(Failure::not_found(format!("there is no worktree called {}", printable(name)))
                 .details(nearest(name, &names).map(|near| format!("tip: did you mean `{}`?", printable(near))))
                 .hint("`shopfloor status` lists the worktrees; `shopfloor new NAME` makes one"))

@@ -23,14 +23,18 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     let is_workers = rows.iter().any(|row| row.worker.as_deref() == Some(name));
     let is_branch = |row: &Row| row.kind == "root" && !row.is_main && row.worker.is_none();
     let is_name = |row: &Row| row.is_known && row.name == name && !(is_workers && is_branch(row));
+    // On no branch, or on one that is another agent's id, a worktree is called by git's name for it.
+    let branch_of = |row: &Row| format!("{}@", row.branch.as_deref().unwrap_or_default());
+    let is_gits_name = |row: &Row| row.kind == "root" && row.name == name && name.starts_with(&branch_of(row));
     // The id of a worker or a main checkout is its name, and comes no sooner than other names.
-    let fits: [&dyn Fn(&Row) -> bool; 6] = [
+    let fits: [&dyn Fn(&Row) -> bool; 7] = [
         // Whatever an agent calls itself, its children or its branch.
         &|row| row.is_main && ["main", "root"].contains(&name),
         &|row| row.is_known && row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
         &|row| is_name(row) || row.worker.as_deref() == Some(name),
         // What a host calls a branch or a path names nothing here.
         &|row| row.record["host"].is_null() && (row.branch.as_deref() == Some(name) || is_below(row)),
+        &|row| is_gits_name(row),
         &|row| row.is_known && row.name == dashed,
         &|row| row.is_known && slug.as_ref() == Some(&row.name),
     ];

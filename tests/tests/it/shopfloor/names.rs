@@ -94,6 +94,25 @@ fn no_agent_has_the_name_of_the_main_checkout() {
     app.shopfloor(&["go", "main.p.main"]).exit(0).out_has("/p/.shopfloor/worktrees/main");
 }
 
+/// Also if an agent's name is the same without the sign.
+#[test]
+fn a_worktree_that_has_only_gits_name_answers_to_it() {
+    let w = World::new();
+    let app = w.app();
+    app.git(&["worktree", "add", "-q", "--detach", "../loose"]);
+    app.git(&["worktree", "add", "-q", "-b", "root", "../odd"]);
+    app.shopfloor(&["new", "loose"]).exit(0).any_out().any_err();
+    app.shopfloor(&["status"]).exit(0).out_has("@loose").out_has("root@odd");
+    for (name, dir) in [("@loose", "loose"), ("root@odd", "odd")] {
+        let path = app.path.with_file_name(dir);
+        assert_eq!(app.shopfloor(&["go", name]).exit(0).stdout, format!("{}\n", path.display()));
+        for words in [&["review", name][..], &["start", name, "task"], &["send", name, "hi"], &["rm", name, "--force"]]
+        {
+            app.shopfloor(words).exit(1).err_has("was not started here").err_has("`shopfloor adopt ");
+        }
+    }
+}
+
 #[test]
 fn a_workers_name_comes_before_the_branch_of_another_worktree() {
     let w = World::new();
