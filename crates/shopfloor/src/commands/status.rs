@@ -74,7 +74,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
                 let rows = rows(&overview).iter().filter(|row| row.is_on_board()).map(Row::on_board).collect();
                 let now = env.later().now;
                 let problems = problems.map(|problem| board::cut(&problem, screen().width));
-                let board = board::lines(rows, is_up(&overview), (now.as_second(), &local_clock(now)), screen());
+                let board = board::lines(rows, overview.is_up(), (now.as_second(), &local_clock(now)), screen());
                 board.into_iter().chain(problems).take(screen().height).collect()
             }
             false => lines(ui, &overview, (&here, env.later().now)).into_iter().chain(problems).collect(),
@@ -99,11 +99,6 @@ fn answer(overview: &Overview, rows: &[Row]) -> Value {
     json!({ "worktrees": rows, "ledger": overview.ledger, "problems": overview.problems })
 }
 
-/// Whether somebody reacts to what agents do, where there are any.
-fn is_up(overview: &Overview) -> bool {
-    overview.floor.as_ref().is_none_or(|floor| floor.is_up)
-}
-
 /// The table in columns, and a line about the ledger.
 fn lines(ui: &Ui, overview: &Overview, (here, now): (&str, jiff::Timestamp)) -> Vec<String> {
     let rows = rows(overview);
@@ -123,7 +118,7 @@ fn lines(ui: &Ui, overview: &Overview, (here, now): (&str, jiff::Timestamp)) -> 
         Some(_) => board::painted(&line(cells), row.standing(), has_colors),
         None => line(cells),
     });
-    let more = legend(&rows, is_up(overview)).into_iter().chain(overview.ledger.and_then(ledger_line));
+    let more = legend(&rows).into_iter().chain(overview.ledger.and_then(ledger_line));
     table.first().map(line).into_iter().chain(painted).chain(more).collect()
 }
 

@@ -30,6 +30,13 @@ pub struct Overview {
     pub unread: Option<Answer>,
 }
 
+impl Overview {
+    /// Whether somebody reacts to what agents do, where there are any.
+    pub fn is_up(&self) -> bool {
+        self.floor.as_ref().is_none_or(|floor| floor.is_up)
+    }
+}
+
 /// A root of worker-ctl.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Floor {

@@ -57,6 +57,8 @@ pub struct Row {
     pub drift: usize,
     /// The steps of its set-up that run in the background.
     pub setup: Vec<String>,
+    /// What a person should know about it, as it stands below the table.
+    pub notes: Vec<String>,
     /// How many commits its branch has that the one on which its work lands lacks, and the other way round.
     pub ahead: Option<u64>,
     pub behind: Option<u64>,
@@ -160,9 +162,8 @@ fn agent_row(record: &Value) -> Row {
         pending: record["pending"].as_u64().unwrap_or(0),
         parent: text(record, "parent"),
         told: Told { text: wrong.clone().unwrap_or_default(), wrong, ..Told::default() },
-        // An agent can write that id into its own record.
-        is_main: record["id"] == "root" && record["managed"] == true,
         // Whoever made a worktree by hand gave it no name, and an agent can.
+        is_main: record["id"] == "root" && record["managed"] == true,
         is_known: record["managed"] == true || record["id"] == record["branch"],
         is_as_made: match record["managed"] == true {
             true => record["drift"] != true,
@@ -221,6 +222,17 @@ fn worker_row(record: &Value) -> Row {
     }
 }
 
+/// What is wrong with it, and what worker-ctl notes; else whether nobody looks at its commits because no `up` runs.
+fn noted(row: &Row, is_up: bool) -> Vec<String> {
+    let noted: Vec<String> = row.told.wrong.iter().cloned().chain(notes(&row.record)).collect();
+    let is_working = row.task.as_deref() == Some("working") && row.told.need.is_none() && row.ahead > Some(0);
+    // On its own host another `up` looks.
+    let is_unseen = is_working && row.record["has_new"] != false && row.record["host"].is_null() && !is_up;
+    let how = "`shopfloor patrol` looks once, a running `worker-ctl up --detach` always";
+    let unseen = is_unseen.then(|| format!("it has commits, and nobody looks whether they are to be reviewed: {how}"));
+    if noted.is_empty() { unseen.into_iter().collect() } else { noted }
+}
+
 /// What a person should know about a worker.
 fn notes(record: &Value) -> impl Iterator<Item = String> {
     record["notes"].as_array().into_iter().flatten().filter_map(|note| note.as_str().map(in_front_words))
@@ -245,7 +257,7 @@ fn with_files(mut row: Row, overview: &Overview) -> Row {
     // Each of these is a difference, too, until it has ended.
     let drift = drift.saturating_sub(setup.len());
     row.waits_for = row.waits_for.or((held > 0).then_some("look"));
-    Row { held, unsynced, drift, setup, ..row }
+    Row { held, unsynced, drift, setup, notes: noted(&row, overview.is_up()), ..row }
 }
 
 fn text(record: &Value, key: &str) -> Option<String> {
@@ -389,20 +401,10 @@ fn files(row: &Row) -> String {
     counts.map(|(count, what)| format!("{count} {what}")).chain(running).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with agents, whose commits nobody looks at while no `up` runs, and what the counts of the table mean, each
-/// with the command that tells more; only those that the table shows.
-pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
-    let noted = rows.iter().flat_map(|row| notes(&row.record).map(move |note| format!("{}: {note}", row.name)));
-    let noted = noted.map(|line| printable(&line));
-    // On its own host another `up` looks. A note says why nobody sees them otherwise.
-    let is_unseen = |row: &&Row| row.record["host"].is_null() && notes(&row.record).next().is_none();
-    let unseen = rows.iter().filter(|row| row.task.as_deref() == Some("working")).filter(is_unseen);
-    let unseen = unseen.filter(|row| !is_up && row.told.need.is_none() && row.ahead > Some(0));
-    let unseen = unseen.filter(|row| row.record["has_new"] != false);
-    let how = "`shopfloor patrol` looks once, a running `worker-ctl up --detach` always";
-    let unseen = unseen.map(|row| {
-        printable(&format!("{}: it has commits, and nobody looks whether they are to be reviewed: {how}", row.name))
-    });
+/// What to know about agents, and what the counts that the table shows mean, each with the command that tells more.
+pub fn legend(rows: &[Row]) -> Vec<String> {
+    let told = rows.iter().flat_map(|row| row.notes.iter().map(move |note| format!("{}: {note}", row.shown_name())));
+    let told = told.map(|line| printable(&line));
     let any = |is_so: fn(&Row) -> bool| rows.iter().any(is_so);
     let all = [
         (any(|row| row.held > 0), "held: files that wait for your decision: `overlay-sync status`"),
@@ -412,8 +414,6 @@ pub fn legend(rows: &[Row], is_up: bool) -> Vec<String> {
     let how = "EVENTS: reports of agents that nobody has read: `worktree-spawn wait --session";
     let unread = rows.iter().filter(|row| row.pending > 0);
     let unread = unread.map(|row| printable(&format!("{how} {}`", shell_word(row.id.as_ref()))));
-    let wrong = |row: &Row| Some(printable(&format!("{}: {}", row.shown_name(), row.told.wrong.as_ref()?)));
-    let told = rows.iter().filter_map(wrong).chain(noted).chain(unseen);
     told.chain(all.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned())).chain(unread).collect()
 }
 
@@ -458,7 +458,7 @@ mod tests {
         let mut all = overview();
         all.agents[0]["error"] = "git took longer than 20 s".into();
         all.workers[0]["worktree"] = "/app/a".into();
-        assert_eq!(legend(&super::rows(&all), true)[0], "a: git took longer than 20 s");
+        assert_eq!(legend(&super::rows(&all))[0], "a: git took longer than 20 s");
         // Where nobody can say what programs do, a person looks.
         let answer = Answer {
             status: Status::Exited(4),

@@ -166,7 +166,8 @@ fn while_nobody_looks_at_commits_status_says_so() {
     adam.git(&["switch", "-q", "mine"]);
     floor.ctl(&["patrol"]).succeeds().any_err();
     let both = status();
-    assert!(both.contains("you: review") && both.contains(why), "{both}");
+    let told = row(&floor.app.shopfloor(&["status", "--json"]).exit(0).any_err().json(), "adam")["notes"][0].clone();
+    assert!(both.contains("you: review") && both.contains(why) && why.ends_with(text(&told, "")), "{both}");
 }
 
 #[test]
