@@ -41,7 +41,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let here = env.cwd.to_string_lossy();
     let asked = if args.requests { overview::ask_forge(&env, false) } else { Ok(()) };
     // The table is there without the forge, too.
-    let unasked = asked.err().map(|failure| [&[failure.to_string()], &failure.hints[..]].concat().join("; "));
+    let unasked = asked.err().map(|failure| overview::in_one_line(failure.to_string(), failure.hints));
     let read = || {
         let overview = overview::read(&env);
         Overview { problems: overview.problems.into_iter().chain(unasked.clone()).collect(), ..overview }

@@ -131,6 +131,11 @@ pub fn read(env: &Env) -> Overview {
     read_these(env, &questions)
 }
 
+/// What is wrong, and what to run next.
+pub fn in_one_line(why: String, hints: Vec<String>) -> String {
+    [vec![why], hints].concat().join("; ")
+}
+
 fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
     let answers = map_parallel(questions, |words| ask(env, words));
     let (mut problems, mut records, mut unread) = (Vec::new(), BTreeMap::new(), None);
@@ -139,15 +144,15 @@ fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
             // A repository without workers has no root.
             Ok(answer) if answer.is_unused() => Vec::new(),
             Ok(answer) => {
-                // In one line.
                 let why = answer.failure().map(|why| why.replace("\ncaused by: ", ": "));
-                problems.extend(why.map(|why| format!("{}: {why}", words[0])));
+                let hints = answer.told_as(Failure::failed).hints;
+                problems.extend(why.map(|why| in_one_line(format!("{}: {why}", words[0]), hints)));
                 let records = answer.records.clone();
                 unread = unread.or(Some(answer).filter(|answer| words[0] == "worker-ctl" && answer.has_failed()));
                 records
             }
             Err(failure) => {
-                problems.push(failure.to_string());
+                problems.push(in_one_line(failure.to_string(), failure.hints));
                 Vec::new()
             }
         };

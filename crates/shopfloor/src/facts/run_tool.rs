@@ -48,7 +48,8 @@ impl Answer {
         let why = self.error.clone().unwrap_or_else(|| format!("it ended with {}", self.status));
         let mut lines = why.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
         let failure = begin(lines.next().unwrap_or_default()).details(lines);
-        let hints = self.records.iter().filter_map(|record| record.pointer("/error/hints")?.as_array()).flatten();
+        let hints =
+            self.records.iter().find_map(|record| record.pointer("/error/hints")?.as_array()).into_iter().flatten();
         hints.filter_map(Value::as_str).fold(failure, |failure, hint| failure.hint(in_front_words(hint)))
     }
 

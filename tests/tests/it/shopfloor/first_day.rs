@@ -221,10 +221,13 @@ fn where_the_state_cannot_be_read_each_verb_says_why() {
     // Where a directory is, and the programs of all, depend on none of it.
     assert_eq!(run("go ada").exit(0).any_err().stdout.trim_end(), app.path.with_file_name("ada").to_str().unwrap());
     run("stop").exit(0).any_out().err_has("state.json: EOF");
+    // What lists a root is told with it, in the words of the front door.
+    write(&w.home(".local/state/shopfloor/roots"), "");
+    run("status").exit(4).any_out().err_has("not on your list of roots").err_has("list it: `shopfloor root trust ");
     // What the system says is told with what it was about.
     let error = r#"{"v":1,"error":{"kind":"failed","message":"cannot read it\ncaused by: no luck","hints":["try"]}}"#;
     w.program("worker-ctl", &format!("printf '%s\\n' '{error}'; exit 4"));
-    run("status").exit(4).any_out().err_has("worker-ctl: cannot read it: no luck\n");
+    run("status").exit(4).any_out().err_has("worker-ctl: cannot read it: no luck; try\n");
     run("review ada").exit(4).err_has("cannot read it\n  caused by: no luck\n  hint: try\n");
 }
 
