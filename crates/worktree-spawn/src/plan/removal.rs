@@ -103,8 +103,9 @@ pub fn require_spawned(known: &KnownAgent) -> Result<()> {
              says what to do; if it is gone and nothing has its place, `git worktree remove {path}` removes git's record of it"
         ),
         false => format!(
-            "it was written in a sandbox, by an agent, with another home, or for an earlier worktree: look at this one, then \
-             take it over with `worktree-spawn trust {id}`, or remove it with git: `git worktree remove {path}`"
+            "it was written by an earlier version, in a sandbox, by an agent, with another home, or for an earlier worktree: \
+             look at this one, then take it over with `worktree-spawn trust {id}`, or remove it with git: \
+             `git worktree remove {path}`"
         ),
     }))
 }

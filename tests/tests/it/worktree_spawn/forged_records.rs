@@ -277,7 +277,7 @@ fn where_no_record_can_be_listed_only_an_agent_spawns_and_a_person_lists_it_late
     assert_nothing_left(&app, "a", "without a list");
     let made = spawn(&agents, &["a", "--json"]).exit(0).any_err().json();
     assert!(text(&made, "/warnings/0").contains("`worktree-spawn trust main.a`"), "{made}");
-    app.spawn(&["run", "a", "--", "true"]).exit(1).err_has("with another home");
+    app.spawn(&["run", "a", "--", "true"]).exit(1).err_has("by an earlier version").err_has("with another home");
     app.spawn(&["trust", "a", "--yes"]).exit(0).any_err().any_out();
     app.spawn(&["run", "a", "--", "true"]).exit(0);
 }
