@@ -70,13 +70,23 @@ pub fn check_hook<R>(git: &Git, repo: &Repo, tool: &str, repair: R) -> Finding<R
     };
     match look() {
         Err(failure) => Finding::bad("hooks", failure.to_string(), failure.hints.join("; "), None),
-        Ok((true, ..)) => match hook_manager::activation(git, repo, POST_CHECKOUT, tool) {
-            Ok(Some(command)) => Finding::bad("hooks", "not installed", format!("run `{command}`"), None),
-            _ => Finding::bad("hooks", "not installed", format!("{tool} hook install"), Some(repair)),
+        Ok((true, ..)) => match hook_fix(git, repo, POST_CHECKOUT, tool, repair) {
+            Ok((fix, repair)) => Finding::bad("hooks", "not installed", fix, repair),
+            Err(failure) => Finding::bad("hooks", failure.to_string(), failure.hints.join("; "), None),
         },
         Ok((_, true, Some(other))) => Finding::good("hooks", format!("installed; {} runs too", other.display())),
         Ok((_, is_run, _)) => Finding::good("hooks", if is_run { "installed" } else { "not installed" }),
     }
+}
+
+/// What brings a hook that is not installed: the repair, but where another program owns the hooks or git runs them from
+/// a directory that is not this repository's own. An agent may have named that.
+pub fn hook_fix<R>(git: &Git, repo: &Repo, hook: &str, tool: &str, repair: R) -> Result<(String, Option<R>)> {
+    Ok(match hook_manager::activation(git, repo, hook, tool)? {
+        Some(command) => (format!("run `{command}`"), None),
+        None if repo.has_own_hooks() => (format!("{tool} hook install"), Some(repair)),
+        None => (format!("{}; if it is to run there: `{tool} hook install`", git.foreign_hooks(repo)?), None),
+    })
 }
 
 /// The repair: installs it.

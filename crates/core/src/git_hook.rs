@@ -108,8 +108,8 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
         return Err(Failure::usage(format!("core.hooksPath is {shown}, which is not a directory for hooks"))
             .hint(git.unset_hooks_path(repo)?));
     }
-    let has_stub = !tools_at(&repo.hooks_dir.join(hook)).is_empty();
-    let installed = match run_by(git, repo, hook, tool)?.filter(|_| !has_stub) {
+    let before = tools_at(&repo.hooks_dir.join(hook));
+    let installed = match run_by(git, repo, hook, tool)?.filter(|_| before.is_empty()) {
         Some((manager, file)) => Installed::Already { manager, file },
         None => match manager_entry(git, repo, hook, tool)? {
             Some(managed) => Installed::Managed(managed),
@@ -118,6 +118,10 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
     };
     if !dry_run {
         note(git.env(), repo, hook, tool, true)?;
+        let is_new = matches!(installed, Installed::Stub { .. }) && !before.iter().any(|other| other == tool);
+        if is_new && !repo.has_own_hooks() {
+            note(git.env(), repo, hook, &in_shared_dir(repo, tool), true)?;
+        }
     }
     Ok(installed)
 }
@@ -155,18 +159,33 @@ pub fn install_stub(env: &Env, repo: &Repo, (hook, tool): (&str, &str), dry_run:
 /// before. Returns `false` if the stub does not run the tool.
 pub fn uninstall(env: &Env, repo: &Repo, hook: &'static str, tool: &'static str) -> Result<bool> {
     note(env, repo, hook, tool, false)?;
-    let _lock = lock(repo)?;
+    let locked = lock(repo)?;
     let mut is_there = false;
-    for hooks_dir in dirs(repo) {
+    for hooks_dir in dirs(env, repo, hook, tool) {
         is_there |= uninstall_from(env, &Repo { hooks_dir, ..repo.clone() }, hook, tool)?;
     }
+    drop(locked);
+    note(env, repo, hook, &in_shared_dir(repo, tool), false)?;
     Ok(is_there)
 }
 
-/// Where stubs of ours can be: where git looks for hooks, and where it looked before somebody set `core.hooksPath`.
-fn dirs(repo: &Repo) -> impl Iterator<Item = PathBuf> {
-    let own = Some(repo.common_dir.join("hooks")).filter(|own| *own != repo.hooks_dir);
-    std::iter::once(repo.hooks_dir.clone()).chain(own)
+/// Where stubs of ours can be: where git looks for hooks, and where it looked before somebody set `core.hooksPath`. That
+/// may have been an agent, and a link may be one of an agent's.
+fn dirs(env: &Env, repo: &Repo, hook: &str, tool: &str) -> impl Iterator<Item = PathBuf> {
+    let named = Some(repo.hooks_dir.clone()).filter(|_| is_to_uninstall(env, repo, hook, tool));
+    let own = Some(repo.common_dir.join("hooks")).filter(|own| *own != repo.hooks_dir && !own.is_symlink());
+    named.into_iter().chain(own)
+}
+
+/// Whether this repository may take out what git runs as a hook: in a directory of its own, or where `hook install` put
+/// it for this repository.
+pub fn is_to_uninstall(env: &Env, repo: &Repo, hook: &str, tool: &str) -> bool {
+    repo.has_own_hooks() || noted(env, repo).contains(&format!("{hook} {}", in_shared_dir(repo, tool)))
+}
+
+/// A tool in the list of hooks, of which `hook install` wrote the stub where others may share it.
+fn in_shared_dir(repo: &Repo, tool: &str) -> String {
+    format!("{tool} {}", repo.hooks_dir.display())
 }
 
 fn uninstall_from(env: &Env, repo: &Repo, hook: &str, tool: &str) -> Result<bool> {
@@ -207,7 +226,7 @@ fn take_out(env: &Env, path: &Path, before: Option<&Path>, (hook, tool): (&str, 
 /// The stubs of ours for a hook that run the tool: where git looks for it or looked before, and where lefthook and
 /// pre-commit put a hook that was there before, if nobody has edited it.
 pub fn stubs(env: &Env, repo: &Repo, hook: &str, tool: &str) -> Vec<PathBuf> {
-    dirs(repo).flat_map(|dir| stubs_at(env, &dir.join(hook), hook, tool)).collect()
+    dirs(env, repo, hook, tool).flat_map(|dir| stubs_at(env, &dir.join(hook), hook, tool)).collect()
 }
 
 fn stubs_at(env: &Env, path: &Path, hook: &str, tool: &str) -> Vec<PathBuf> {

@@ -277,7 +277,7 @@ pub(crate) fn manager_entry(git: &Git, repo: &Repo, hook: &str, tool: &str) -> R
 }
 
 /// The command by which the program that owns the hooks makes git run one, if its configuration has the call.
-pub fn activation(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<String>> {
+pub(crate) fn activation(git: &Git, repo: &Repo, hook: &str, tool: &str) -> Result<Option<String>> {
     Ok(match manager_entry(git, repo, hook, tool)? {
         Some(Managed::Unwired { command, .. }) => Some(command),
         _ => None,

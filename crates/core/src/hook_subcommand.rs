@@ -229,18 +229,20 @@ fn uninstall(ui: &Ui, git: &Git, repo: &Repo, tool: &'static str, hook: &'static
     let dry_run = ui.is_dry();
     let status = git_hook::status(repo, hook)?;
     let stubs = git_hook::stubs(git.env(), repo, hook, tool);
+    let is_ours = git_hook::is_to_uninstall(git.env(), repo, hook, tool);
     let there = match dry_run {
-        true => !stubs.is_empty() || (status.chained.is_some() && !status.path.exists()),
+        true => !stubs.is_empty() || (is_ours && status.chained.is_some() && !status.path.exists()),
         false => git_hook::uninstall(git.env(), repo, hook, tool)?,
     };
     // A stub that is still there is a call, too.
-    let caller = if there && dry_run { None } else { hook_manager::run_by(git, repo, hook, tool)? };
+    let caller = if there && dry_run && is_ours { None } else { hook_manager::run_by(git, repo, hook, tool)? };
     if let Some((manager, file)) = &caller {
-        let file = file.display().to_string();
-        ui.warn(format!(
-            "{} still has the line of {tool} for {hook}, which {manager} runs; delete it",
-            printable(&file)
-        ));
+        let shown = file.display();
+        let why = match is_ours || !file.starts_with(&repo.hooks_dir) {
+            true => format!("{shown} still has the line of {tool} for {hook}, which {manager} runs; delete it"),
+            false => format!("{shown} still runs {tool}, and stays: {}", git.foreign_hooks(repo)?),
+        };
+        ui.warn(printable(&why));
     }
     let path = stubs.first().unwrap_or(&status.path);
     if ui.is_json() {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Git, Repo, nul_fields};
 use crate::error::Result;
+use crate::text::shell_word;
 
 /// A hook in git's configuration, which git runs by `sh` from version 2.54 on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,19 @@ impl Git {
         })
     }
 
+    /// Why hooks stay as they are where git runs them from a directory that is not this repository's own, and how a
+    /// person changes that.
+    pub fn foreign_hooks(&self, repo: &Repo) -> Result<String> {
+        let what = format!("{}, which is not this repository's own", repo.hooks_dir.display());
+        Ok(match self.hooks_path(repo)? {
+            Some(_) => format!("core.hooksPath is {what}; {}", self.unset_hooks_path(repo)?),
+            None => {
+                let own = shell_word(&repo.common_dir.join("hooks"));
+                format!("{own} leads to {what}; move it away: `mv {own} {own}.old`")
+            }
+        })
+    }
+
     /// The hooks of an event that git's configuration has, in the order in which git runs them. An older git knows no
     /// such hooks, and no `git hook list`.
     pub fn configured_hooks(&self, dir: &Path, event: &str) -> Result<Vec<ConfiguredHook>> {
@@ -54,9 +68,17 @@ impl Git {
 }
 
 impl Repo {
-    /// Whether the directory that git runs hooks from is this repository's own, and not one that others may share.
+    /// Whether the directory that git runs hooks from is this repository's own, and not one that others may share, or
+    /// that of a repository inside.
     pub fn has_own_hooks(&self) -> bool {
         let own = [Some(&self.common_dir), Some(&self.main_checkout), self.worktree.as_ref()];
-        own.into_iter().flatten().any(|dir| self.hooks_dir.starts_with(dir))
+        let is_anothers = |dir: &Path| {
+            let has = |name: &str| dir.join(name).symlink_metadata().is_ok();
+            has(".git") || has("HEAD") && has("objects")
+        };
+        own.into_iter().flatten().any(|own| {
+            let mut inside = self.hooks_dir.ancestors().take_while(|dir| *dir != own.as_path());
+            self.hooks_dir.starts_with(own) && !inside.any(is_anothers)
+        })
     }
 }

@@ -7,7 +7,6 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git_hook;
-use shopfloor_core::hook_manager;
 use shopfloor_core::ui::Ui;
 
 use super::install;
@@ -155,10 +154,8 @@ fn look_at_hooks(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
         if let Some((_, file)) = git_hook::runs(&ledger.git, &ledger.repo, name, TOOL)? {
             return Ok(Finding::good(name, file.display().to_string()));
         }
-        let (fix, repair) = match hook_manager::activation(&ledger.git, &ledger.repo, name, TOOL)? {
-            Some(command) => (format!("run `{command}`"), None),
-            None => ("ledger-synth hook install".to_owned(), Some(LedgerRepair::InstallHook(name))),
-        };
+        let repair = LedgerRepair::InstallHook(name);
+        let (fix, repair) = doctor::hook_fix(&ledger.git, &ledger.repo, name, TOOL, repair)?;
         Ok(Finding::bad(name, "the hook is not installed", fix, repair))
     };
     git_hook::of(TOOL).map(finding).collect()

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use crate::support::door::told;
 use crate::support::floor::Floor;
 use crate::support::world::{Repo, World, git_version, skip};
 
@@ -54,8 +55,48 @@ fn a_directory_for_hooks_that_others_share_gets_none_however_it_is_spelled() {
         let out = app.apply(&["hook", "install"]).succeeds().any_err();
         out.err_has(&format!("every repository that uses {} runs", shared.display()));
         assert!(shared.join("post-checkout").exists(), "{value}");
+        // Another repository that finds it there leaves it there.
+        let other = w.repo(&format!("eng/repos/other{n}"));
+        other.apply(&["hook", "install"]).succeeds();
+        other.apply(&["hook", "uninstall"]).exit(1).any_out().err_has("stays: core.hooksPath is ");
+        app.apply(&["hook", "uninstall"]).succeeds();
+        assert!(!shared.join("post-checkout").exists(), "{value}");
         std::fs::remove_dir_all(&shared).unwrap();
     }
+}
+
+/// An agent can write the configuration by which git finds them.
+#[test]
+fn hooks_of_another_repository_are_neither_repaired_nor_taken_out() {
+    let w = World::new();
+    let (app, other) = (w.repo("app"), w.repo("other"));
+    for repo in [&app, &other] {
+        repo.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    }
+    let hooks = |repo: &Repo<'_>| repo.path.join(".git/hooks").to_string_lossy().into_owned();
+    for third in [w.repo("third"), w.repo("app/inside")] {
+        executable(&third, ".git/hooks/post-checkout", "true");
+        let before = told(&third);
+        app.git(&["config", "core.hooksPath", &hooks(&third)]);
+        for tool in ["sweatfile-apply", "ledger-synth"] {
+            let out = app.run(tool, &["doctor", "--repair", "--yes"]).exit(1).any_err();
+            out.out_has("; core.hooksPath is ")
+                .out_has("unset it: `git config --local --unset core.hooksPath`; if it is to run there: `");
+        }
+        app.shopfloor(&["doctor", "--repair", "--yes"]).exit(1).any_err().out_has("; core.hooksPath is ");
+        assert_eq!(told(&third), before);
+    }
+    app.git(&["config", "--unset", "core.hooksPath"]);
+    let before = told(&other);
+    app.git(&["config", "extensions.worktreeConfig", "true"]);
+    app.git(&["config", "--worktree", "core.hooksPath", &hooks(&other)]);
+    app.apply(&["hook", "uninstall", "-n"]).exit(1).any_err().out_has("/app/.git/hooks/post-checkout\n");
+    let out = app.shopfloor(&["teardown", "--yes"]).exit(1).any_out();
+    out.err_has("/app/.git/hooks/post-checkout\n")
+        .err_has("/other/.git/hooks/post-checkout still runs sweatfile-apply");
+    out.err_has("unset it: `git config --worktree --unset core.hooksPath`");
+    assert_eq!(told(&other), before);
+    assert!(!app.has(".git/hooks/post-checkout") && !app.has(".git/hooks/pre-push"));
 }
 
 #[test]
