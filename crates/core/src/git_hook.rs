@@ -132,7 +132,11 @@ pub fn install_stub(env: &Env, repo: &Repo, (hook, tool): (&str, &str), dry_run:
     let path = repo.hooks_dir.join(hook);
     refuse_links(repo, &path, hook, tool)?;
     let text = fs::read_head(&path)?;
-    let mut tools = match text.as_ref().map(|t| tools_of(&String::from_utf8_lossy(t))) {
+    let found = text.as_ref().map(|t| tools_of(&String::from_utf8_lossy(t)));
+    // A pipe, or what is too large, is refused before anything is changed.
+    let before = chained_path(&path);
+    let chained = fs::read(if found == Some(None) { &path } else { &before })?;
+    let mut tools = match found {
         Some(Some(tools)) => {
             refuse_edited(env, &path, hook, &tools, text.as_deref().unwrap_or_default())?;
             tools
@@ -148,8 +152,7 @@ pub fn install_stub(env: &Env, repo: &Repo, (hook, tool): (&str, &str), dry_run:
     };
     tools.push(tool.to_owned());
     let changed = write_stub(env, (&path, hook), tools, text.as_deref(), dry_run)?;
-    let before = chained_path(&path);
-    if let Some(bytes) = fs::read(&before)?.filter(|_| !dry_run) {
+    if let Some(bytes) = chained.filter(|_| !dry_run) {
         written_files::note(env, &before, &bytes)?;
     }
     Ok(Installed::Stub { status: status(repo, hook)?, changed })

@@ -77,6 +77,13 @@ pub fn run(
         HookCommand::Run { name, args } => (name, args),
         asked => {
             let (git, repo) = Git::here(env)?;
+            // What one hook refuses is refused before another one is written.
+            if matches!(asked, HookCommand::Install) {
+                hooks
+                    .iter()
+                    .copied()
+                    .try_for_each(|hook| git_hook::install(&git, &repo, hook, tool, true).map(drop))?;
+            }
             let mut is_so = true;
             for hook in hooks {
                 is_so &= match asked {

@@ -241,6 +241,24 @@ fn unusual_hook_directories_are_reported() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_hook_is_refused_before_anything_is_changed() {
+    let w = World::new();
+    let app = w.app();
+    let names = [".git/hooks/post-checkout", ".git/hooks/post-checkout.before-shopfloor"];
+    for name in names {
+        app.sh(&format!("mkfifo {name}")).exit(0);
+        for words in [&["hook", "install", "-n"][..], &["hook", "install"]] {
+            app.apply(words).exit(2).err_has(&format!("{name} is not a regular file"));
+        }
+        std::fs::remove_file(app.path.join(name)).unwrap();
+        assert!(names.iter().all(|name| !app.has(name)));
+    }
+    app.sh("mkfifo .git/hooks/post-merge").exit(0);
+    app.ledger(&["hook", "install"]).exit(2).err_has("post-merge is not a regular file");
+    assert!(!app.has(".git/hooks/pre-push"));
+}
+
+#[test]
 fn quiet_and_json_hold_in_the_hook_too() {
     let w = World::new();
     let app = w.app();
