@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 pub use self::stub::own_path;
-use self::stub::{path_line, stub};
+use self::stub::{is_stub, path_line, stub};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
@@ -310,7 +310,7 @@ fn note(env: &Env, repo: &Repo, hook: &str, tool: &str, is_wanted: bool) -> Resu
     }
 }
 
-/// Refuses a hook of ours that is not what we would write now, or that runs another one which has changed since
+/// Refuses a hook of ours that is not as we wrote it, or that runs another one which has changed since
 /// `hook install` saw it (exit 1, kind `edited`): an agent may have written there. A person's own hook is theirs.
 pub fn refuse_changed(env: &Env, hook: &str, path: &Path) -> Result<()> {
     let text = fs::read_head(path)?.unwrap_or_default();
@@ -329,7 +329,7 @@ pub fn refuse_changed(env: &Env, hook: &str, path: &Path) -> Result<()> {
         .hint(format!("read it, then run `{tool} hook install`, which accepts it")))
 }
 
-/// Refuses a hook that is not ours alone, whole and as we would write it now, for a clone in which agents work: nobody
+/// Refuses a hook that is not ours alone, whole and as we wrote it, for a clone in which agents work: nobody
 /// else has a hook there (exit 1, kind `edited`).
 pub fn refuse_foreign(env: &Env, hook: &str, path: &Path) -> Result<()> {
     let Some(text) = fs::read_head(path)? else { return Ok(()) };
@@ -406,10 +406,10 @@ fn refuse_newer(path: &Path, text: &[u8]) -> Result<()> {
 fn refuse_edited(env: &Env, path: &Path, hook: &str, tools: &[String], text: &[u8]) -> Result<()> {
     let names: Vec<&str> = tools.iter().map(String::as_str).collect();
     let whole = String::from_utf8_lossy(text);
-    // A PATH that is not this copy's may be another's, which has listed it, or an agent's.
+    // Another version wrote another text, and another copy another PATH. An agent writes what is not listed.
     let line = path_line(&whole);
-    let is_believed = line.is_empty() || line == own_path() || written_files::is_listed(env, path, text);
-    if is_believed && stub(hook, &names, line).as_bytes() == text {
+    let is_known = (line.is_empty() || line == own_path()) && is_stub(&whole, hook, &names, line);
+    if is_known || written_files::is_listed(env, path, text) {
         return Ok(());
     }
     Err(Failure::new(Exit::No, "edited", format!("{} was edited since it was installed", path.display())).hint(
@@ -465,22 +465,19 @@ fn write_stub(
 ) -> Result<bool> {
     let order = HOOKS.iter().find(|(name, _)| *name == hook).map(|(_, tools)| *tools).unwrap_or_default();
     let ordered: Vec<&str> = order.iter().copied().filter(|known| tools.iter().any(|t| t == known)).collect();
-    let line = own_path();
-    let stub = stub(hook, &ordered, &line);
-    if old == Some(stub.as_bytes()) && is_executable(path) {
-        return Ok(false);
-    }
+    let stub = stub(hook, &ordered, &own_path());
+    let is_new = old != Some(stub.as_bytes()) || !is_executable(path);
     if dry_run {
-        return Ok(true);
+        return Ok(is_new);
     }
-    if let Some(dir) = path.parent() {
-        fs::create_dir(dir)?;
+    if is_new {
+        if let Some(dir) = path.parent() {
+            fs::create_dir(dir)?;
+        }
+        fs::replace(path, stub.as_bytes(), Some(0o755))?;
     }
-    if !line.is_empty() {
-        // Where the user's state cannot be written, other copies take it for edited.
-        written_files::note(env, path, stub.as_bytes())
-            .or_else(|e| if e.is_write_refused() { Ok(()) } else { Err(e) })?;
-    }
-    fs::replace(path, stub.as_bytes(), Some(0o755))?;
-    Ok(true)
+    // The list loses what is not there yet. Where the user's state cannot be written, other copies and later versions take
+    // the stub for edited.
+    written_files::note(env, path, stub.as_bytes()).or_else(|e| if e.is_write_refused() { Ok(()) } else { Err(e) })?;
+    Ok(is_new)
 }

@@ -7,7 +7,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, Repo, failed, nul_fields, trust_excludes};
-use shopfloor_core::git_hook;
+use shopfloor_core::git_hook::{self, Installed};
 
 use crate::context::Context;
 use crate::layout;
@@ -42,7 +42,12 @@ pub fn compare(env: &Env, source: &Path, root: &Path, shared: Option<&Path>) -> 
     let own = own.filter(|path| !is_elsewhere && path.symlink_metadata().is_err());
     let mut missing = MissingHooks { git, clone, hooks: Vec::new(), settings: Vec::new(), own, lost: Vec::new() };
     for (name, tools) in git_hook::HOOKS.iter().filter(|_| shared.is_none()) {
-        for tool in tools.iter().filter(|tool| git_hook::stubs(env, &missing.clone, name, tool).is_empty()) {
+        // One of an earlier version is written anew, and what an agent has made of it is told where it would run.
+        let is_missing = |tool: &str| match git_hook::install_stub(env, &missing.clone, (name, tool), true) {
+            Ok(Installed::Stub { changed, .. }) => changed,
+            _ => git_hook::stubs(env, &missing.clone, name, tool).is_empty(),
+        };
+        for tool in tools.iter().filter(|tool| is_missing(tool)) {
             // What manages the hooks of the source does not manage those of its clone.
             if git_hook::runs(&source_git, &source, name, tool)?.is_some() {
                 missing.hooks.push((name, tool));

@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use shopfloor_core::hash::Digest;
+
 use crate::support::world::{Repo, World, write};
 
 fn executable(repo: &Repo<'_>, hook: &str, body: &str) {
@@ -212,6 +214,68 @@ fn an_edited_stub_is_neither_replaced_nor_removed() {
     app.apply(&["hook", "install"]).exit(1).err_has("was edited since it was installed");
     app.apply(&["hook", "uninstall"]).exit(1).any_err();
     assert_eq!(app.read(".git/hooks/post-checkout"), edited);
+}
+
+/// The hook of ledger-synth as it was written before stubs were listed.
+const EARLIER_PRE_PUSH: &str = r#"#!/bin/sh
+# shopfloor hook v1: ledger-synth
+# Written by `hook install`; `hook uninstall` takes it away and puts back what was here before.
+status=0
+refs=$(cat)
+if [ -x "$0.before-shopfloor" ]; then
+    printf '%s' "$refs${refs:+
+}" | "$0.before-shopfloor" "$@" || exit $?
+fi
+if [ "$SHOPFLOOR" = 0 ]; then exit 0; fi
+for tool in ledger-synth; do
+    if command -v "$tool" >/dev/null 2>&1; then
+        printf '%s' "$refs${refs:+
+}" | "$tool" hook run pre-push "$@" || status=$?
+    else
+        echo "$tool: not on the PATH, so nothing was checked; run 'cargo xtask install' in shopfloor's checkout" >&2
+    fi
+done
+exit "$status"
+"#;
+
+#[test]
+fn a_stub_of_another_version_is_renewed_and_taken_out() {
+    let w = World::new();
+    let app = w.app();
+    let hooks = ["post-checkout", "post-merge", "post-rewrite", "pre-push"].map(|hook| format!(".git/hooks/{hook}"));
+    let both = |verb: &str| {
+        for tool in ["sweatfile-apply", "ledger-synth"] {
+            app.run(tool, &["hook", verb]).succeeds();
+        }
+    };
+    both("install");
+    let now = hooks.each_ref().map(|hook| app.read(hook));
+    let put_earlier = || {
+        for (hook, text) in hooks.iter().zip(&now) {
+            let words = ["install shopfloor again", "run 'cargo xtask install' in shopfloor's checkout"];
+            app.write(hook, &text.replace(words[0], words[1]));
+        }
+        app.write(&hooks[3], EARLIER_PRE_PUSH);
+    };
+    put_earlier();
+    both("install");
+    assert_eq!(hooks.each_ref().map(|hook| app.read(hook)), now);
+    put_earlier();
+    both("uninstall");
+    assert!(hooks.iter().all(|hook| !app.has(hook)));
+
+    // Any other is known by the list.
+    app.apply(&["hook", "install"]).succeeds();
+    let other = format!("{}# of another version\n", now[0]);
+    app.write(&hooks[0], &other);
+    app.apply(&["hook", "install"]).exit(1).err_has("was edited since it was installed");
+    let list = w.home(".local/state/shopfloor/own-files");
+    let line = |text: &str| format!("{} {}\n", Digest::of(text.as_bytes()), app.path.join(&hooks[0]).display());
+    let listed = std::fs::read_to_string(&list).unwrap();
+    assert!(listed.contains(&line(&now[0])), "{listed}");
+    std::fs::write(&list, listed + &line(&other)).unwrap();
+    app.apply(&["hook", "install"]).succeeds();
+    assert_eq!(app.read(&hooks[0]), now[0]);
 }
 
 #[test]

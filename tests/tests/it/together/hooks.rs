@@ -381,7 +381,13 @@ fn workers_get_hooks_that_came_after_the_root() {
     assert!(floor.root.git(&["config", "merge.ledger-synth.driver"]).starts_with("ledger-synth merge-driver"));
     floor.root.sh("rm .git/hooks/*").exit(0);
     floor.ctl(&["doctor", "--repair", "--yes"]).any_status().out_has("fixed   hooks");
-    assert!(floor.root.has(".git/hooks/post-checkout"));
+    // One of an earlier version is written anew.
+    let stub = floor.root.read(".git/hooks/post-checkout");
+    let words = ["install shopfloor again", "run 'cargo xtask install' in shopfloor's checkout"];
+    floor.root.write(".git/hooks/post-checkout", &stub.replace(words[0], words[1]));
+    floor.ctl(&["add", "seth"]).succeeds();
+    assert_eq!(floor.root.read(".worktrees/seth/.env"), "A=1\n");
+    assert_eq!(floor.root.read(".git/hooks/post-checkout"), stub);
     app.sh("rm .git/hooks/post-checkout").exit(0);
     floor.ctl(&["doctor"]).exit(1).out_has("git does not run the hook of sweatfile-apply in ");
     floor.root.sh("rm .git/hooks/post-checkout").exit(0);
