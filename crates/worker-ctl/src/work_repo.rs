@@ -398,8 +398,15 @@ impl WorkRepo {
         let (git, entries) = self.index_entries(worktree)?;
         let mut changes: Vec<(bool, String)> = Vec::new();
         for (code, path) in &git.status_of(worktree, &entries, LOOK_LIMIT)? {
-            self.path_in(worktree, path)?;
-            let (is_untracked, path) = (code == b"??", String::from_utf8_lossy(path).into_owned());
+            // What only its commit has is a name that nothing opens, and that stops no removal.
+            let is_committed = code.starts_with(b"D");
+            if !is_committed {
+                self.path_in(worktree, path)?;
+            }
+            let (is_untracked, mut path) = (code == b"??", String::from_utf8_lossy(path).into_owned());
+            if is_committed {
+                path.truncate(path.trim_end_matches('/').len());
+            }
             let outermost = Git::repository_above(worktree, Path::new(&path)).filter(|_| is_untracked);
             let path = outermost.map_or(path, |dir| format!("{}/", dir.display()));
             if changes.last().is_none_or(|(_, last)| *last != path) {

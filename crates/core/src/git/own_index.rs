@@ -110,6 +110,13 @@ impl<'a> FreshIndex<'a> {
         self.ask_within(args, input, super::DEADLINE)
     }
 
+    /// What `git status` shows of these entries and of the files that are there beside them, if there is no commit.
+    fn all_as_new(&self, entries: &IndexEntries) -> Result<Vec<u8>> {
+        let others = self.ask(&["ls-files", "-z", "--others", "--exclude-standard"], Vec::new())?;
+        let staged = entries.each().map(|(_, path)| [&b"A  "[..], path, b"\0"].concat());
+        Ok(staged.chain(nul_fields(&others).map(|path| [&b"?? "[..], path, b"\0"].concat())).flatten().collect())
+    }
+
     fn ask_within(&self, args: &[&str], input: Vec<u8>, limit: Duration) -> Result<Vec<u8>> {
         let cmd = self.git.cmd_alone(self.at).var("GIT_INDEX_FILE", self.index.path()).within(limit);
         run_git(args[0], cmd.args(args.iter().copied()).input(input))
@@ -175,7 +182,7 @@ impl Git {
     }
 
     /// What `git status` shows of a worktree with these entries in its index, two letters and a path each, if nothing else
-    /// in the index counts: all contents are hashed.
+    /// in the index counts: all contents are hashed. All files are new if git cannot read the tree of the commit.
     pub fn status_of(
         &self,
         worktree: &Path,
@@ -186,7 +193,11 @@ impl Git {
         let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"];
         // It hashes each file.
         let files = u64::try_from(entries.each().count()).unwrap_or_default();
-        let status = index.ask_within(&how, Vec::new(), limit + Duration::from_millis(2 * files))?;
+        let status = match index.ask_within(&how, Vec::new(), limit + Duration::from_millis(2 * files)) {
+            // An agent can make a commit whose tree git does not read.
+            Err(failure) if failure.kind == "git" => index.all_as_new(entries)?,
+            asked => asked?,
+        };
         let listed =
             nul_fields(&status).filter(|line| line.len() > 3).map(|line| (line[..2].to_vec(), line[3..].to_vec()));
         let is_left_out = |(code, path): &(Vec<u8>, Vec<u8>)| code == b" D" && entries.sparse.contains(path);

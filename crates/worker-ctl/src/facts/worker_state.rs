@@ -191,7 +191,8 @@ fn always_dirty(repo: &WorkRepo, tree: &Path, dirty: &[String]) -> Result<Vec<St
         let hash = repo.cmd(tree)?.args(["hash-object", "--no-filters", "--", path]).within(LOOK_LIMIT).capture()?;
         Ok(committed.status.success() && hash.status.success() && committed.text() == hash.text())
     };
-    let looked_at = dirty.iter().take(3).map(|path| Ok(is_as_committed(path)?.then(|| path.clone())));
+    let is_inside = |path: &&String| repo.path_in(tree, path.as_bytes()).is_ok();
+    let looked_at = dirty.iter().take(3).filter(is_inside).map(|path| Ok(is_as_committed(path)?.then(|| path.clone())));
     Ok(looked_at.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 

@@ -14,6 +14,7 @@ use shopfloor_core::proc::Output;
 use crate::agent_in_worktree::KnownAgent;
 use crate::facts::merged_commits::commit_cmd;
 use crate::facts::repository;
+use crate::failure;
 use crate::repository_view::Place;
 
 /// Keeps a worktree's HEAD, index and changes, and returns the ref.
@@ -56,7 +57,11 @@ fn snapshot(git: &Git, dir: &Path) -> Result<String> {
         let cmd = git.cmd_alone(dir).var("GIT_INDEX_FILE", index.path());
         answer(args[0], &cmd.args(args.iter().copied()).input(input).capture()?)
     };
-    with_index(&["read-tree", "HEAD"], Vec::new())?;
+    match with_index(&["read-tree", "HEAD"], Vec::new()) {
+        // An agent can make a commit whose tree git puts into no index. The commit is kept, and all files that are there.
+        Err(failure) if failure::GIT.is_kind_of(&failure) => {}
+        read => drop(read?),
+    }
     // git must not enter repositories inside, because an agent may have written their configuration.
     let inner = git.inner(dir)?;
     git.add_all(dir, &index, inner.iter().map(|path| path.to_string_lossy().into_owned()))?;

@@ -44,6 +44,14 @@ pub fn json_lines_of(child: Child) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// Commits a tree whose one file has a name that git itself never writes.
+pub fn commit_odd_name(at: &Repo<'_>, name: &str) {
+    let blob = "git rev-parse HEAD:README.md | sed 's/../\\\\x&/g'";
+    let tree =
+        format!("/usr/bin/printf '100644 {name}\\0%b' \"$({blob})\" | git hash-object --literally -t tree -w --stdin");
+    at.sh(&format!("git update-ref HEAD $(git commit-tree -p HEAD -m odd $({tree}))")).exit(0);
+}
+
 /// The branch with this name, followed by a line end; empty if there is none.
 pub fn branch_named(app: &Repo<'_>, id: &str) -> String {
     app.git(&["for-each-ref", "--format=%(refname:short)", &format!("refs/heads/{id}")])

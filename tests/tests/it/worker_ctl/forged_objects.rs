@@ -2,6 +2,7 @@
 //! links below the source's refs and logs.
 
 use crate::support::floor::Floor;
+use crate::support::spawn::commit_odd_name;
 use crate::support::worker::{LATER, by_hand, staff, tip, tree, work};
 use crate::support::world::{Repo, World, write};
 
@@ -83,6 +84,27 @@ fn no_name_in_the_index_of_a_worktree_leads_out_of_it() {
     assert_eq!(adam.git(&["status", "--porcelain"]), "");
     let kept = floor.root.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash/adam"]);
     assert_eq!(floor.root.git(&["show", &format!("{}:new", kept.trim())]), "x\n");
+}
+
+#[test]
+fn a_name_that_only_a_commit_has_stops_no_removal() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    let newest = ["for-each-ref", "--sort=-refname", "--count=1", "--format=%(refname)", "refs/shopfloor/trash/adam"];
+    for (name, command) in [
+        ("..", &["reset", "adam", "--force"][..]),
+        ("../odd/", &["reset", "adam", "--force"]),
+        ("", &["reset", "adam", "--force"]),
+        (".git/config", &["nuke", "adam", "--yes", "--force"]),
+    ] {
+        adam.write("new", &format!("{name}\n"));
+        commit_odd_name(&adam, name);
+        floor.ctl(command).exit(0).any_out().any_err();
+        assert!(!adam.has("new"), "{name}");
+        let kept = floor.root.git(&newest);
+        assert_eq!(floor.root.git(&["show", &format!("{}:new", kept.trim())]), format!("{name}\n"));
+    }
 }
 
 #[test]

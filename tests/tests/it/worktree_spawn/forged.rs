@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::support::spawn::{UID, app, branch_named, identity, look_at_everything, precious, state, subtree};
+use crate::support::spawn::{
+    UID, app, branch_named, commit_odd_name, identity, look_at_everything, precious, state, subtree,
+};
 use crate::support::world::{Repo, World, needs_mount, write};
 
 #[test]
@@ -309,6 +311,29 @@ fn a_branch_that_goes_because_its_changes_are_elsewhere_keeps_its_tip() {
     app.spawn(&["remove", "a"]).succeeds();
     assert_eq!(branch_named(&app, "main.a"), "");
     assert_eq!(app.git(&["for-each-ref", "--format=%(objectname)", "refs/shopfloor/trash/main.a"]), tip);
+}
+
+/// git puts the tree of none of them into an index, and compares the last one with nothing.
+#[test]
+fn a_worktree_whose_commit_has_a_name_that_git_refuses_is_removed_and_kept() {
+    let w = World::new();
+    let app = app(&w);
+    for name in ["..", ".git/config", "../odd/", ""] {
+        let child = subtree(&app, &["a"]);
+        child.write("draft", "mine\n");
+        child.write("README.md", "changed\n");
+        commit_odd_name(&child, name);
+        let tip = child.git(&["rev-parse", "HEAD"]);
+        app.spawn(&["remove", "a"]).exit(1).any_out().err_has("draft");
+        app.spawn(&["remove", "a", "--force"]).exit(0).any_out().any_err();
+        assert!(!child.path.exists(), "{name}");
+        let kept = app.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash/main.a"]);
+        let of_kept = |what: &str| app.git(&["show", &format!("{}{what}", kept.trim_end())]);
+        assert_eq!((of_kept(":draft"), of_kept(":README.md")), ("mine\n".into(), "changed\n".into()), "{name}");
+        assert_eq!(app.git(&["rev-parse", &format!("{}^1", kept.trim_end())]), tip, "{name}");
+        app.git(&["branch", "-D", "main.a"]);
+        app.git(&["update-ref", "-d", kept.trim_end()]);
+    }
 }
 
 /// git follows the HEAD of every record, wherever it leads.
