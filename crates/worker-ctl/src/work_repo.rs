@@ -9,7 +9,8 @@ use std::time::Duration;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{
-    Git, LOOK_LIMIT, ListedWorktree, answer, common_dir_of, failed, private_dir, recorded_dir, require_plain_ref,
+    Git, LOOK_LIMIT, ListedWorktree, answer, common_dir_of, failed, private_dir, recorded_dir, ref_failure,
+    require_plain_ref,
 };
 use shopfloor_core::git_hook;
 use shopfloor_core::lock::Lock;
@@ -280,8 +281,10 @@ impl WorkRepo {
     /// `git update-ref` with these arguments, which begin with the name of the ref, or with `-d` and its name. Fails with
     /// the kind `tampered` if that would write somewhere else. Another ref that this one names stays as it is.
     pub fn update_ref(&self, args: &[&str]) -> Result<()> {
-        args.iter().find(|arg| **arg != "-d").map_or(Ok(()), |name| require_plain_ref(&self.common, name))?;
-        self.ask(&self.top, &[&["update-ref", "--no-deref"], args].concat()).map(drop)
+        let name = args.iter().copied().find(|arg| *arg != "-d").unwrap_or_default();
+        require_plain_ref(&self.common, name)?;
+        let updated = self.ask(&self.top, &[&["update-ref", "--no-deref"], args].concat());
+        updated.map(drop).map_err(|failure| ref_failure(&self.common, name, failure))
     }
 
     /// Deletes refs of ours, in one process. One that stays only keeps a commit alive, so that is no failure.

@@ -16,7 +16,7 @@ use self::request::{from_gh, from_glab, text};
 
 use crate::env::Env;
 use crate::error::{Exit, Failure, FailureKind, Result};
-use crate::git::{Git, common_dir_of, require_plain_ref};
+use crate::git::{Git, common_dir_of, ref_failure, require_plain_ref};
 use crate::hash::Digest;
 use crate::proc::{self, Cmd};
 use crate::text::{printable, shell_word};
@@ -352,22 +352,19 @@ impl Forge {
 /// Fetches what a refspec says, and nothing more. Exit 1 if that fails, and 4 if it would write through a ref that names
 /// another.
 pub fn fetch(git: &Git, dir: &Path, remote: &str, refspec: &str) -> Result<()> {
-    if let Some((_, to)) = refspec.split_once(':') {
-        let common = if dir.join(".git").exists() { common_dir_of(dir) } else { None };
-        require_plain_ref(common.as_deref().unwrap_or(dir), to)?;
-    }
+    let common = if dir.join(".git").exists() { common_dir_of(dir) } else { None };
+    let (common, to) = (common.as_deref().unwrap_or(dir), refspec.split_once(':').map(|(_, to)| to));
+    to.map_or(Ok(()), |to| require_plain_ref(common, to))?;
     let options = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance"];
     let output = network(git, dir)?.arg("fetch").args(options).args(["--", remote, refspec]).capture()?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(FORGE
-            .failure(format!("cannot fetch from {}", shown_url(remote)))
-            .because(std::io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
-            .hint(format!(
-                "`git ls-remote {}` shows whether it can be reached",
-                shell_word(shown_url(remote).as_ref())
-            ))),
+    if output.status.success() {
+        return Ok(());
     }
+    let failure = FORGE
+        .failure(format!("cannot fetch from {}", shown_url(remote)))
+        .because(std::io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+        .hint(format!("`git ls-remote {}` shows whether it can be reached", shell_word(shown_url(remote).as_ref())));
+    Err(to.into_iter().fold(failure, |failure, to| ref_failure(common, to, failure)))
 }
 
 /// An address without a password.

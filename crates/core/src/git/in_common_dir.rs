@@ -1,6 +1,7 @@
 //! git in the directory that all worktrees share. Agents can write most of it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -89,13 +90,40 @@ pub fn require_plain_ref(common_dir: &Path, name: &str) -> Result<()> {
         }
     }
     let file = common_dir.join(name);
-    match fs::read_no_follow(&file)? {
+    // git makes a file of a directory that is empty.
+    let text = if file.is_dir() { None } else { fs::read_no_follow(&file)? };
+    match text {
         Some(text) if name.starts_with("refs/") && text.starts_with(b"ref:") => {
             Err(tampered(format!("{} names another ref", file.display()))
                 .hint(format!("look at it: `cat {}`; if you did not make it, move it away", shell_word(&file))))
         }
         _ => Ok(()),
     }
+}
+
+/// The failure to write a ref of ours, with what an agent may have put in its way and how that goes. Of the kind `tampered`
+/// for a ref above or below it, where git makes no other and no command of ours makes one.
+pub fn ref_failure(common_dir: &Path, name: &str, failure: Failure) -> Failure {
+    let lock = common_dir.join(format!("{name}.lock"));
+    if lock.symlink_metadata().is_ok() {
+        return failure.hint(format!("once no git works there, remove its lock: `rm {}`", shell_word(&lock)));
+    }
+    let loose = walkdir::WalkDir::new(common_dir.join("refs/shopfloor")).into_iter().filter_map(Result::ok);
+    let loose = loose.filter(|entry| !entry.file_type().is_dir());
+    let loose = loose.filter_map(|entry| entry.path().strip_prefix(common_dir).ok().map(Path::to_path_buf));
+    // `OBJECT NAME`
+    let packed = fs::read_no_follow(&common_dir.join("packed-refs")).ok().flatten().unwrap_or_default();
+    let packed = packed.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(1));
+    let packed = packed.map(|name| PathBuf::from(OsStr::from_bytes(name)));
+    let is_in_the_way = |other: &PathBuf| {
+        let is_ours = other.starts_with("refs/shopfloor") && other != Path::new(name);
+        is_ours && (Path::new(name).starts_with(other) || other.starts_with(name))
+    };
+    let Some(other) = loose.chain(packed).find(is_in_the_way) else { return failure };
+    let (dir, word, file) = (shell_word(common_dir), shell_word(&other), common_dir.join(&other));
+    let why = format!("{} is in the way of {name}, and no command of ours makes it", other.display());
+    let tampered = tampered(why).hint(format!("remove it: `git -C {dir} update-ref --no-deref -d {word}`"));
+    if file.is_file() { tampered.hint(format!("if git cannot read it: `rm {}`", shell_word(&file))) } else { tampered }
 }
 
 /// How often a file that another git has locked is tried again, and how long after.

@@ -28,7 +28,7 @@ use crate::proc::{self, Cmd, Output};
 use self::guard::{NO_FETCH, NO_PROGRAMS, Pinned, no_hooks};
 pub use self::guard::{leads_back, recorded_dir, recorded_path};
 pub use self::hook_config::ConfiguredHook;
-pub use self::in_common_dir::{require_plain_ref, when_unlocked};
+pub use self::in_common_dir::{ref_failure, require_plain_ref, when_unlocked};
 pub use self::integrity::{clean, refuse_linked_state, require_own_config, require_sound};
 pub use self::main_checkout::bare_by_mistake;
 pub use self::own_index::{FreshIndex, IndexEntries, OwnIndex, filled_links};

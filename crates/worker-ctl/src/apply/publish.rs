@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{
-    Git, ListedWorktree, answer, bare_by_mistake, failed, private_dir, require_plain_ref, when_unlocked,
+    Git, ListedWorktree, answer, bare_by_mistake, failed, private_dir, ref_failure, require_plain_ref, when_unlocked,
 };
 use shopfloor_core::proc::{self, Cmd, Output, Status};
 use shopfloor_core::text::{printable, shell_word};
@@ -119,6 +119,7 @@ pub fn publish(ui: &Ui, repo: &WorkRepo, source: &Path, plan: &Accept, new: &str
             let fetch = repo.git_in_source(source, source, false)?.fetching(source).arg("fetch");
             // The clone's own configuration may include a pipe.
             answer("fetch", &fetch.args(options).args([&root, &refspec]).within(FETCH_LIMIT).capture()?)
+                .map_err(|failure| ref_failure(&common_dir(source), &name, failure))
         }
     };
     let checked = fetched.and_then(|_| match repo.is_own {

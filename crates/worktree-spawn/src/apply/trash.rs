@@ -184,6 +184,7 @@ pub fn keep_commit(env: &Env, git: &Git, place: &Place, known: &KnownAgent, comm
     git::require_plain_ref(&place.common_dir, &name)?;
     let git = git.common(&place.common_dir)?;
     let kept = run_git("update-ref", git.cmd(&place.common_dir).args(["update-ref", &name, commit, &null]));
+    let kept = kept.map_err(|failure| git::ref_failure(&place.common_dir, &name, failure));
     kept.map_err(|failure| Failure { message: format!("cannot keep the changes: {}", failure.message), ..failure })?;
     Ok(name)
 }

@@ -1,7 +1,8 @@
 //! worker-ctl in the person's own repository, of which an agent writes all but the configuration and the hooks.
 
 use crate::support::floor::Floor;
-use crate::support::worker::{head, tip, tree, up, work};
+use crate::support::spawn::subtree;
+use crate::support::worker::{head, refused, tip, tree, up, work};
 use crate::support::world::{Repo, World, which};
 
 /// A worktree of the person's own, with a commit that no other branch has and with a file that is not committed.
@@ -97,6 +98,34 @@ fn a_ref_of_ours_that_names_another_ref_changes_nothing_there() {
     app.write(".git/refs/heads/eve", "ref: refs/heads/pers\n");
     floor.ctl(&["reset", "eve", "--yes", "--force"]).any_status().any_out().any_err();
     assert_eq!((head(&pers), std::fs::read_to_string(&victim).unwrap()), (own, "mine\n".to_owned()));
+}
+
+#[test]
+fn a_ref_in_the_place_of_a_directory_of_our_refs_is_named_with_what_removes_it() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    up(&floor, &["adam"]);
+    work(&floor, "adam", "COMMIT f one First");
+    let remove = |name: &str| format!("update-ref --no-deref -d {name}`");
+    for name in ["refs/shopfloor", "refs/shopfloor/review", "refs/shopfloor/review/adam/x"] {
+        for pack in ["true", "git pack-refs --all"] {
+            app.sh(&format!("git update-ref {name} HEAD && {pack}")).exit(0);
+            floor.ctl(&["review", "adam"]).exit(4).any_out().err_has(&remove(name));
+            assert_eq!(refused(&floor, &["review", "adam"], 4), "tampered", "{name}");
+            app.git(&["update-ref", "--no-deref", "-d", name]);
+        }
+    }
+    let lock = ".git/refs/shopfloor/review/adam.lock";
+    app.write(lock, "");
+    floor.ctl(&["review", "adam"]).exit(4).any_out().err_has(&format!("{lock}`"));
+    app.sh(&format!("rm {lock}")).exit(0);
+    floor.ctl(&["review", "adam"]).exit(0).any_out().any_err();
+    let child = subtree(app, &["a"]);
+    child.write("draft", "mine\n");
+    app.git(&["update-ref", "refs/shopfloor/trash/main.a", "HEAD"]);
+    app.spawn(&["remove", "a", "--force"]).exit(4).any_out().err_has(&remove("refs/shopfloor/trash/main.a"));
+    assert_eq!(child.read("draft"), "mine\n");
 }
 
 #[test]
