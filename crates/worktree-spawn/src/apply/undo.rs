@@ -318,10 +318,13 @@ pub enum Decided {
 }
 
 /// Deletes a branch if it is still at this commit and no worktree has it. Says whether it is gone; none if it
-/// was gone before.
+/// was gone before. One that names another ref, or whose file or log is no file, stays.
 pub fn delete_branch(place: &Place, git: &Git, branch: &str, tip: &str, decided: Decided) -> Result<Option<bool>> {
     let name = format!("refs/heads/{branch}");
-    git::require_plain_ref(&place.common_dir, &name)?;
+    // The worktree is gone by now: what an agent made of its branch stays, and the rest is done.
+    if git::require_plain_ref(&place.common_dir, &name).is_err() {
+        return Ok(Some(false));
+    }
     let git = git.common(&place.common_dir)?;
     let ask = |args: &[&str]| git.cmd(&place.common_dir).args(args.iter().copied()).capture();
     let is_held = repository::worktrees(place)?.iter().any(|worktree| worktree.branch.as_deref() == Some(branch));
@@ -340,8 +343,8 @@ pub fn delete_branch(place: &Place, git: &Git, branch: &str, tip: &str, decided:
 pub fn branch_stays(branch: &str) -> String {
     let word = shell_word(Path::new(branch));
     format!(
-        "the branch {branch} stays: it is locked, checked out, has moved since, or nothing else has its commits; \
-         `git branch -D {word}` gives it up"
+        "the branch {branch} stays: it is locked, checked out, names another ref, has moved since, or nothing else has its \
+         commits; `git branch -D {word}` gives it up"
     )
 }
 

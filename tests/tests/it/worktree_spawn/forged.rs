@@ -336,6 +336,22 @@ fn a_worktree_whose_commit_has_a_name_that_git_refuses_is_removed_and_kept() {
     }
 }
 
+#[test]
+fn a_branch_that_names_another_stays_and_its_worktree_is_removed_whole() {
+    let w = World::new();
+    let app = app(&w);
+    app.git(&["branch", "precious"]);
+    for remove in [&["remove", "a"][..], &["remove", "a", "--force"]] {
+        let child = subtree(&app, &["a"]);
+        app.git(&["symbolic-ref", "refs/heads/main.a", "refs/heads/precious"]);
+        app.spawn(remove).exit(0).any_out().err_has("the branch main.a stays");
+        assert!(!child.path.exists());
+        app.spawn(&["doctor"]).succeeds();
+        app.git(&["branch", "-D", "main.a"]);
+        assert_eq!(branch_named(&app, "precious"), "precious\n");
+    }
+}
+
 /// git follows the HEAD of every record, wherever it leads.
 #[test]
 fn a_head_that_leads_to_a_pipe_holds_up_no_spawn() {
