@@ -23,8 +23,8 @@ use crate::proc::Cmd;
 /// What turns off, in every command of ours, the programs that git runs by itself, rerere (it writes conflicts, whose
 /// text may be an agent's, through links in `rr-cache`), the automatic gc, which follows links as it prunes, and the
 /// commit graph: a forged one says that work is merged. Of a file that is larger than the threshold git compares and
-/// merges no lines, which takes twenty times its size in memory.
-pub(super) const NO_PROGRAMS: [&str; 12] = [
+/// merges no lines, which takes twenty times its size in memory. The file that orders a diff may be a pipe.
+pub(super) const NO_PROGRAMS: [&str; 14] = [
     "-c",
     "core.fsmonitor=false",
     "-c",
@@ -37,6 +37,8 @@ pub(super) const NO_PROGRAMS: [&str; 12] = [
     "core.commitGraph=false",
     "-c",
     "core.bigFileThreshold=32m",
+    "-c",
+    "diff.orderFile=/dev/null",
 ];
 
 /// No fetch of objects that are missing: who can write the repository's files chooses from where, with which program.

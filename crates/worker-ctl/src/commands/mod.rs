@@ -58,6 +58,7 @@ use crate::plan::machine::Input;
 use crate::store::State;
 use crate::tmux::Pane;
 use crate::tmux::typing::{self, DeliveryVerdict};
+use crate::work_identity::NO_ATTRIBUTES;
 use crate::worker::Worker;
 
 /// An answer about a worker with `--json`: its name, which is its whole id but on a host, because a root has each name once,
@@ -195,7 +196,7 @@ pub fn shown(ctx: &Context<'_>, from: &str, sha: &str, options: &[&str]) -> Vec<
         ),
         false => (&["diff"][..], vec![from.to_owned(), sha.to_owned()]),
     };
-    let options = command.iter().chain(options).chain(&[WHOLE]).map(ToString::to_string);
+    let options = NO_ATTRIBUTES.iter().chain(command).chain(options).chain(&[WHOLE]).map(ToString::to_string);
     options.chain(commits).collect()
 }
 

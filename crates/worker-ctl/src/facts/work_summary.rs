@@ -9,6 +9,7 @@ use shopfloor_core::git::LOOK_LIMIT;
 use crate::context::Context;
 use crate::hosts;
 use crate::program_config::regex;
+use crate::work_identity::NO_ATTRIBUTES;
 use crate::work_repo::WorkRepo;
 use crate::worker::Worker;
 
@@ -131,13 +132,13 @@ pub fn summary(
     shown: Option<(&str, &str)>,
 ) -> Result<Summary> {
     let how = ["diff", "--no-color", "--no-textconv", "--no-ext-diff", "--ignore-submodules=none"];
-    let stat = ctx.repo.ask(&ctx.repo.top, &[&how[..], &WHOLE_STAT, &[base, sha]].concat())?;
+    let stat = ctx.repo.ask(&ctx.repo.top, &[&NO_ATTRIBUTES[..], &how, &WHOLE_STAT, &[base, sha]].concat())?;
     let since = |(before, shown): (&str, &str)| -> Result<Option<String>> {
         // What is its parent's is nothing new.
         let own = ctx.repo.begin_of(worker, sha).unwrap_or_else(|_| base.to_owned());
         let ranges = [format!("{before}..{shown}"), format!("{own}..{sha}")];
         // It knows no option against a person's programs for attributes.
-        let cmd = ctx.repo.cmd(&ctx.repo.top)?.args(["-c", "core.attributesFile=/dev/null", "range-diff"]);
+        let cmd = ctx.repo.cmd(&ctx.repo.top)?.args(NO_ATTRIBUTES).arg("range-diff");
         // Of many commits it compares each with each.
         let Ok(compared) =
             cmd.args(["--no-color", "--no-notes", "--creation-factor=999"]).args(ranges).within(LOOK_LIMIT).capture()

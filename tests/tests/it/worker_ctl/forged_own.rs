@@ -3,7 +3,7 @@
 use crate::support::floor::Floor;
 use crate::support::spawn::subtree;
 use crate::support::worker::{head, refused, tip, tree, up, work};
-use crate::support::world::{Repo, World, which};
+use crate::support::world::{Repo, World, which, write};
 
 /// A worktree of the person's own, with a commit that no other branch has and with a file that is not committed.
 fn persons<'w>(app: &Repo<'w>) -> Repo<'w> {
@@ -365,6 +365,13 @@ fn attributes_in_the_git_directory_hide_nothing_from_a_review() {
     floor.ctl(&["nuke", "adam", "--yes"]).exit(0).any_out();
     app.run("worker-ctl", &["add", "adam", "--worktree", "../adam"]).succeeds().any_err();
     floor.ctl(&["review", "adam"]).exit(0).any_err().out_has("+evil");
+    // Nor those of a file that the configuration names, and no list for the order of a diff holds one up.
+    let (attributes, order) = (w.home("attributes"), w.home("order"));
+    write(&attributes, "* -diff\n");
+    app.git(&["config", "core.attributesFile", attributes.to_str().unwrap()]);
+    app.git(&["config", "diff.orderFile", order.to_str().unwrap()]);
+    app.sh(&format!("mkfifo {}", order.display())).exit(0);
+    floor.ctl(&["review", "adam"]).exit(0).any_err().out_has("+evil").out_has("tool | 1 +");
 }
 
 /// git starts what a configuration names in the worktree that it works on.
