@@ -55,7 +55,11 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
         }
         review::Reviewed { worker, from, sha, summary, comments: Some(said["comments"].clone()) }
     };
-    review::show(ctx, &reviewed, args.interface, true).map(|()| Exit::Done)
+    let shown = review::show(ctx, &reviewed, args.interface, true).map(|()| Exit::Done);
+    if shown.is_err() && !ctx.is_dry {
+        host_work::sent_back(ctx, host, &[name.to_owned()])?;
+    }
+    shown.map_err(|failure| failure.hint(review::NOT_REVIEWED))
 }
 
 /// Lands the work on the source as that of a local worker, and tells the host.

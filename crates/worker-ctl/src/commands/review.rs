@@ -23,7 +23,7 @@ use crate::layout;
 use crate::plan::accept::{require_review, several_bases};
 use crate::plan::check::record;
 use crate::plan::machine::Input;
-use crate::worker::{LandAs, Task, Worker};
+use crate::worker::{LandAs, Task, Work, Worker};
 use crate::worker_notes::few;
 
 #[derive(Debug, ClapArgs)]
@@ -59,18 +59,44 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let ctx = looking.as_ref().unwrap_or(ctx);
     let name = choose(ctx, args.worker.as_deref())?;
     let ctx = &ctx.of(&land_on_parent::retargeted(ctx, ctx.worker(&name)?)?)?;
+    let before = ctx.worker(&name)?;
+    review(ctx, &before, args).map_err(|failure| match ctx.is_dry {
+        true => failure,
+        false => match forget(ctx, &before) {
+            Ok(()) => failure.hint(NOT_REVIEWED),
+            Err(_) => failure,
+        },
+    })
+}
+
+/// What a review that failed ends with.
+pub const NOT_REVIEWED: &str = "it does not count as reviewed";
+
+/// The record is again as it was before a review that nobody has seen.
+fn forget(ctx: &Context<'_>, before: &Worker) -> Result<()> {
+    ctx.update(|state| {
+        if let Some(worker) = state.workers.get_mut(&before.name) {
+            let Work { reviewed_sha, reviewed_patch, shown_sha, shown_from, .. } = before.work.clone();
+            worker.work = Work { reviewed_sha, reviewed_patch, shown_sha, shown_from, ..worker.work.clone() };
+            state.last_reviewed.take_if(|last| *last == before.name);
+        }
+        Ok(())
+    })
+}
+
+fn review(ctx: &Context<'_>, Worker { name, .. }: &Worker, args: &Args) -> Result<Exit> {
     let reviewed = {
-        let _lock = ctx.lock(&name)?;
+        let _lock = ctx.lock(name)?;
         if !ctx.is_dry {
             // If the source is missing, show the work as it is.
-            ctx.warn_on_failure(&name, || {
+            ctx.warn_on_failure(name, || {
                 let base = ctx.repo.fetched(&ctx.source())?;
                 // Only whom the person names is asked to resolve conflicts.
                 let before = args.worker.as_ref().map(|_| &[][..]);
-                rebase::refresh(ctx, &ctx.worker(&name)?, &base, before)
+                rebase::refresh(ctx, &ctx.worker(name)?, &base, before)
             });
         }
-        mark_reviewed(ctx, &name, args)?
+        mark_reviewed(ctx, name, args)?
     };
     // No worker's lock is held while a person reads. Meanwhile the other reviews are brought up to date.
     std::thread::scope(|scope| {
@@ -159,9 +185,15 @@ pub fn is_too_long(ctx: &Context<'_>, args: &Args, (from, sha): (&str, &str)) ->
     })
 }
 
+/// Shows the work; fails where that could not be written.
+pub fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>, has_diff: bool) -> Result<()> {
+    print(ctx, reviewed, interface, has_diff)?;
+    ctx.ui.unwritten().map_or(Ok(()), Err)
+}
+
 /// Runs git or the program that was chosen, and shows its diff without what a terminal would obey: on a terminal, in the
 /// person's pager.
-pub fn show(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>, has_diff: bool) -> Result<()> {
+fn print(ctx: &Context<'_>, reviewed: &Reviewed, interface: Option<Interface>, has_diff: bool) -> Result<()> {
     let Reviewed { worker, from, sha, summary: Summary { author, message, stat, since }, comments } = reviewed;
     if ctx.ui.is_json() {
         let diff = if has_diff { commands::diff_from(ctx, from, sha)? } else { String::new() };
@@ -301,5 +333,10 @@ fn page(ctx: &Context<'_>, text: &[u8]) -> Result<()> {
             cmd = cmd.var(name, value);
         }
     }
-    cmd.arg("-c").arg(format!("{pager} < {}", shell_word(file.path()))).foreground().map(drop)
+    let status = cmd.arg("-c").arg(format!("{pager} < {}", shell_word(file.path()))).foreground()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Failure::failed(format!("the pager `{pager}` failed with {status}"))
+            .hint("name one that works: `GIT_PAGER=less`; git takes it from `core.pager` and `pager.diff`, too")),
+    }
 }

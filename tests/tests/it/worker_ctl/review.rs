@@ -126,3 +126,39 @@ fn review_uses_the_pager_of_the_person_and_not_that_of_the_clone() {
     plain.out_has("one");
     assert!(!w.home("mark").exists(), "the clone's pager ran");
 }
+
+#[test]
+fn what_nobody_could_see_does_not_count_as_reviewed() {
+    for is_adopted in [false, true] {
+        let w = World::new();
+        let floor = if is_adopted { adopted_floor(&w) } else { staff(&w, &["adam"]) };
+        by_hand(&floor, "adam", &[("a.txt", "one\n")]);
+        let is_reviewed = || !floor.status("adam")["reviewed_sha"].is_null();
+        floor
+            .ctl(&["review", "adam", "--interface", "vscode"])
+            .exit(4)
+            .err_has("code is not on the PATH")
+            .err_has(UNSEEN);
+        assert!(!is_reviewed());
+        floor.app.sh("worker-ctl review adam > /dev/full").exit(4).err_has(UNSEEN);
+        assert!(!is_reviewed());
+        let paged = |pager: &str| {
+            let line = format!("TERM=xterm GIT_PAGER={pager} worker-ctl review adam --interface git");
+            floor.app.on_terminal(&line, "")
+        };
+        paged("no-pager").exit(4).out_has("the pager `no-pager` failed").out_has(UNSEEN);
+        assert!(!is_reviewed());
+        let repository = if is_adopted { &floor.app } else { &floor.root };
+        repository.write(".git/refs/shopfloor/review/adam.lock", "");
+        floor.ctl(&["review", "adam"]).exit(4).err_has(UNSEEN);
+        assert!(!is_reviewed());
+        std::fs::remove_file(repository.path.join(".git/refs/shopfloor/review/adam.lock")).unwrap();
+        paged("cat").exit(0).out_has("one");
+        assert!(is_reviewed());
+        // A review that fails later takes nothing away.
+        floor.ctl(&["review", "adam", "--interface", "vscode"]).exit(4).any_err();
+        assert!(is_reviewed());
+    }
+}
+
+const UNSEEN: &str = "it does not count as reviewed";
