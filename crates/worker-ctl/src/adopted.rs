@@ -1,8 +1,10 @@
 //! What is known of a branch beside its worker's task: the worktree that a person had made for it, and what others have of it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use shopfloor_core::text::shell_word;
 
 /// What is known of a worktree of the person's own repository that became a worker's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub struct Adopted {
     /// What of a branch that others have too has landed last. The branch stays where it is, so the work on top begins there.
     #[serde(default)]
     pub landed: Option<LandedTip>,
+    /// The commit as which its work has landed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed_as: Option<String>,
     /// The hooks of the repository, and the settings by which git runs something, when it was adopted. None: an earlier
     /// version adopted it.
     #[serde(default)]
@@ -66,6 +71,18 @@ pub struct LandedTip {
     pub tip: String,
     /// The commit of the other branch that has it.
     pub commit: String,
+}
+
+/// What to do with a worker without a task. The branch on which the work of an adopted worktree lands may lack something that
+/// it had.
+pub fn idle_hint(adopted: Option<&Adopted>, worktree: &Path) -> String {
+    match adopted {
+        None => "it has nothing that has not landed; `worker-ctl status` shows who has".to_owned(),
+        Some(Adopted { target, .. }) => format!(
+            "nothing of it waits for a review; if {target} lacks some of its work: `worker-ctl add --worktree {}`",
+            shell_word(worktree)
+        ),
+    }
 }
 
 /// How the work of an adopted worktree lands.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use shopfloor_core::text::shell_word;
 
+use crate::adopted::idle_hint;
 pub use crate::adopted::{Adopted, LandAs, LandedTip, Pushed};
 use crate::check_record::CheckRecord;
 use crate::session_file::{Spent, UsageLimit};
@@ -400,7 +401,7 @@ impl Worker {
             Task::Rejected => format!("it was sent back; tell it more: {}", self.message_hint("TEXT")),
             Task::Rebasing { .. } if !self.goes_on() => format!("let it go on: `worker-ctl resume {name}`"),
             Task::Rebasing { .. } => format!("it resolves conflicts; `worker-ctl wait {name}` waits for it"),
-            Task::Idle => "it has nothing that has not landed; `worker-ctl status` shows who has".to_owned(),
+            Task::Idle => idle_hint(self.adopted.as_ref(), self.tree()),
             _ => "`worker-ctl status` shows who needs review".to_owned(),
         }
     }

@@ -207,6 +207,11 @@ fn put_on_branch(ctx: &Context<'_>, name: &str) -> Result<()> {
 /// What follows once `work` is on the branch as `new`, where `old` was before. All of it can be repeated after a kill.
 pub fn finish(ctx: &Context<'_>, worker: &Worker, work: &str, (old, new): (&str, &str)) -> Result<()> {
     close_task(ctx, &worker.name, work, new)?;
+    if old != new {
+        ctx.update_worker(&worker.name, |worker| {
+            worker.adopted.iter_mut().for_each(|adopted| adopted.landed_as = Some(new.to_owned()));
+        })?;
+    }
     land_on_parent::landed(ctx, worker, (old, new))?;
     publish::drop_journal(&ctx.repo, &worker.name)
 }

@@ -294,7 +294,10 @@ fn find_work(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorkt
     match &worker.task {
         // Nothing but its own worktree tells that an agent has gone on without a task.
         Task::Idle => match &worker.adopted {
-            Some(adopted) if tree.branch.as_ref() == Some(&worker.branch) && tree.head != adopted.began => {
+            Some(adopted)
+                if tree.branch.as_ref() == Some(&worker.branch)
+                    && (tree.head != adopted.began || adoption::was_taken_back(ctx, adopted)?) =>
+            {
                 Ok(adoption::unlanded(ctx, path)?.1.and_then(commit))
             }
             _ => Ok(None),

@@ -17,7 +17,7 @@ use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::copied_files;
 use crate::apply::new_worker::{self, WorkerOptions};
-use crate::apply::repair;
+use crate::apply::{repair, transition};
 use crate::commands::add::Args;
 use crate::commands::{self, about, init};
 use crate::context::{Context, Flags};
@@ -25,6 +25,7 @@ use crate::facts::adoption::{self, Adoptable};
 use crate::facts::{processes, version};
 use crate::failure;
 use crate::names::new_name;
+use crate::plan::machine::Input;
 use crate::program_config::AgentTable;
 use crate::root::{follow_source, read_finished};
 use crate::settings::users_agents;
@@ -243,6 +244,9 @@ fn again(ctx: &Context<'_>, args: &Args, found: &Adoptable, worker: &Worker) -> 
     if let Some(target) = args.target.as_deref().filter(|target| worker.target() != Some(target)) {
         again.set_target(&found.target(ctx, Some(target))?);
     }
+    if again.task == Task::Idle && again.tree() == found.path {
+        take_unlanded(ctx, &mut again)?;
+    }
     Ok(again)
 }
 
@@ -292,17 +296,26 @@ fn describe(
     if let (Some(adopted), Some(tip)) = (&mut worker.adopted, of_branch.repo.head(&found.path)?.1) {
         adopted.landed = repair::find_landed(of_branch, name, &found.branch, &tip)?;
     }
-    let ctx = &ctx.of(&worker)?;
-    let (head, unlanded) = adoption::unlanded(ctx, &found.path)?;
+    let head = take_unlanded(ctx, &mut worker)?;
+    worker.adopted.iter_mut().for_each(|adopted| adopted.began.clone_from(&head));
+    Ok(worker)
+}
+
+/// Has what its target lacks wait for a review. Returns the commit of its branch.
+fn take_unlanded(ctx: &Context<'_>, worker: &mut Worker) -> Result<String> {
+    let ctx = &ctx.of(worker)?;
+    let (head, unlanded) = adoption::unlanded(ctx, worker.tree())?;
     if unlanded.is_some() {
         worker.task = Task::NeedsReview;
-        worker.work.onto_sha = Some(ctx.repo.fork(&worker, &head)?);
-        worker.adopted.iter_mut().for_each(|adopted| adopted.earlier.clone_from(&worker.work.onto_sha));
+        worker.work.onto_sha = Some(ctx.repo.fork(worker, &head)?);
+        worker.adopted.iter_mut().for_each(|adopted| {
+            adopted.earlier.clone_from(&worker.work.onto_sha);
+            adopted.began.clone_from(&head);
+        });
         worker.work.review_since_unix = Some(ctx.now());
         worker.work.commit_sha = unlanded;
     }
-    worker.adopted.iter_mut().for_each(|adopted| adopted.began.clone_from(&head));
-    Ok(worker)
+    Ok(head)
 }
 
 /// The name of git's record of a worktree, and what tells it from a later one.
@@ -381,7 +394,11 @@ fn accept_anew(ctx: &Context<'_>, before: &Worker, after: &Worker) -> Result<()>
             worker.set_target(&new.target);
         }
         worker.adopted = Some(new.clone());
-    })
+    })?;
+    if let (Task::Idle, Some(sha)) = (&before.task, after.work.commit_sha.clone()) {
+        transition::record(ctx, &after.name, &Input::Commit { sha, onto: after.work.onto_sha.clone() })?;
+    }
+    Ok(())
 }
 
 fn print(ctx: &Context<'_>, worker: &Worker, is_new: bool) {

@@ -263,6 +263,14 @@ pub fn unlanded(ctx: &Context<'_>, worktree: &Path) -> Result<(String, Option<St
     Ok((head.clone(), lacks.then_some(head)))
 }
 
+/// Whether the branch on which a worker's work lands went back to before its last landing. One that went on from there, as with
+/// `git commit --amend`, may have the work in another form.
+pub fn was_taken_back(ctx: &Context<'_>, adopted: &Adopted) -> Result<bool> {
+    let Some(landed) = &adopted.landed_as else { return Ok(false) };
+    let (repo, base) = (&ctx.repo, ctx.repo.base());
+    Ok(!repo.has(&base, landed)? && repo.has(landed, &base)? && repo.was_base(&ctx.source(), landed)?)
+}
+
 impl WorkRepo {
     /// Whether a merge is among the commits that the base lacks.
     pub fn has_merges(&self, base: &str, sha: &str) -> Result<bool> {

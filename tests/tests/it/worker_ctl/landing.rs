@@ -16,6 +16,37 @@ fn work_lands_on_a_source_with_a_separate_git_directory() {
     assert_eq!(floor.app.git(&["status", "--porcelain"]), "");
 }
 
+#[test]
+fn a_landing_that_a_person_takes_back_can_land_again() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
+    let add = |args: &[&str]| app.run("worker-ctl", &[&["add", "--worktree"], args].concat()).succeeds().any_err();
+    let task = |name: &str| text(&floor.status(name), "/task").to_owned();
+    commit(&adam, "Mine", &["f"], "x\n");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
+    add(&["../eve"]);
+    app.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    floor.ctl(&["patrol"]).succeeds().any_err();
+    // For one that began there it is no work.
+    assert_eq!((task("adam"), task("eve")), ("needs_review".into(), "idle".into()));
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!((app.read("f"), task("adam")), ("x\n".into(), "idle".into()));
+    // Another branch lacks it.
+    app.git(&["branch", "rel", "main~1"]);
+    add(&["../adam", "--target", "rel"]);
+    assert_eq!(task("adam"), "needs_review");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    // The branch went on otherwise: that may be the same work in another form.
+    app.sh("git branch -q -f rel $(git commit-tree -p main~1 -m other main~1^{tree})").exit(0);
+    let refused = floor.ctl(&["accept", "adam"]).exit(1).any_out();
+    refused.err_has("adam is idle").err_has("if rel lacks some of its work: `worker-ctl add --worktree /");
+    add(&["../adam"]);
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!((app.git(&["show", "rel:f"]), task("adam")), ("x\n".into(), "idle".into()));
+}
+
 /// git moves the branch then, and leaves the checkout behind: its next commit would take back what has landed.
 #[test]
 fn nothing_lands_under_a_checkout_that_git_calls_bare() {

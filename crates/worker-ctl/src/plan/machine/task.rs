@@ -180,6 +180,8 @@ pub(super) fn reset(step: &mut MachineStep<'_>) {
     // Until somebody has been told where work is kept, nothing else says so.
     let kept: Vec<Note> = step.next.notes.iter().filter(|note| matches!(note, Note::Kept(_))).cloned().collect();
     end(step);
+    // What has landed and was taken back is given up, too.
+    step.next.adopted.iter_mut().for_each(|adopted| adopted.landed_as = None);
     step.next.program.fault = None;
     step.next.notes.retain(|note| !note.is_of_own_branch());
     step.next.notes.extend(kept);
