@@ -193,7 +193,13 @@ fn always_dirty(repo: &WorkRepo, tree: &Path, dirty: &[String]) -> Result<Vec<St
     };
     let is_inside = |path: &&String| repo.path_in(tree, path.as_bytes()).is_ok();
     let looked_at = dirty.iter().take(3).filter(is_inside).map(|path| Ok(is_as_committed(path)?.then(|| path.clone())));
-    Ok(looked_at.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    let mut always: Vec<String> = looked_at.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    if !always.is_empty() {
+        // What was committed, or put back, since the changes were read is none of them.
+        let still = changes(repo, tree)?.0;
+        always.retain(|path| still.contains(path));
+    }
+    Ok(always)
 }
 
 impl WorkFacts {

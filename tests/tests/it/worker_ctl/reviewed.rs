@@ -2,7 +2,7 @@
 
 use crate::support::floor::Floor;
 use crate::support::worker::{by_hand, head, staff, tip, tree};
-use crate::support::world::{Repo, World};
+use crate::support::world::{Repo, World, which};
 
 /// Twenty lines, some of which are others.
 fn lines(others: &[(usize, &str)]) -> String {
@@ -192,6 +192,25 @@ fn files_that_every_checkout_shows_as_changed_are_named_with_their_cure() {
     floor.app.sh("git add --renormalize . && git commit -q -m lf").exit(0);
     floor.ctl(&["reset", "adam", "--force"]).succeeds().any_err();
     floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
+}
+
+/// Nobody is to commit in the source for that.
+#[test]
+fn what_is_committed_while_somebody_looks_is_not_taken_for_a_matter_of_attributes() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    adam.write("thought", "half\n");
+    let (git, dir) = (which("git"), adam.path.display());
+    let commit = format!(
+        "(cd '{dir}' && unset GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDEX_FILE && {0} add -A && {0} commit -q -m late)",
+        git.display()
+    );
+    let when = "rev-parse --verify --quiet HEAD:thought";
+    w.program("git", &format!("case \"$*\" in *'{when}'*) {commit};; esac\nexec {} \"$@\"", git.display()));
+    let refused = floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).exit(1);
+    assert!(refused.stderr.contains("uncommitted changes") && !refused.stderr.contains("renormalize"), "{refused}");
+    assert_eq!(adam.git(&["log", "-1", "--format=%s"]), "late\n");
 }
 
 #[test]
