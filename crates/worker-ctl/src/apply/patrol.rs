@@ -265,7 +265,7 @@ fn find_limit(ctx: &Context<'_>, worker: &Worker) -> Result<Option<Input>> {
 
 /// Whether the worktree has left the worker's branch or has come back to it, or the branch that the work lands on `is_lost`.
 /// During a rebase it is on no branch.
-fn find_strayed(ctx: &Context<'_>, worker: &Worker, tree: &ListedWorktree, is_lost: bool) -> Result<Option<Input>> {
+pub fn find_strayed(ctx: &Context<'_>, worker: &Worker, tree: &ListedWorktree, is_lost: bool) -> Result<Option<Input>> {
     let recorded = worker.notes.iter().find(|note| note.is_of_branch());
     let has_commit = !tree.head.bytes().all(|b| b == b'0');
     let is_at_home = tree.branch.as_ref() == Some(&worker.branch) && has_commit;

@@ -13,7 +13,7 @@ use shopfloor_core::proc;
 use shopfloor_core::sandbox as core_sandbox;
 use shopfloor_core::text::{printable, shell_word};
 
-use crate::apply::{check, clone_hooks, repair, runner, sandbox, transition};
+use crate::apply::{check, clone_hooks, patrol, repair, runner, sandbox, transition};
 use crate::commands;
 use crate::context::Context;
 use crate::facts::sandboxes::runner as runner_of;
@@ -220,7 +220,7 @@ fn check_record<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Option<Finding<Rep
         return Some(Finding::bad("state", detail, "set them to now", Some(Box::new(clamp))));
     }
     // A target that is gone is found with the worktree.
-    if let Some(note) = worker.notes.iter().find(|note| note.is_of_own_branch()) {
+    if let Some(note) = strayed(ctx, worker) {
         let head = ctx.of(worker).and_then(|ctx| ctx.repo.head(worker.tree()));
         if head.is_ok_and(|(branch, sha)| branch.as_ref() == Some(&worker.branch) && sha.is_some()) {
             let detail = format!("{name} is on {} again, and its note is old: {note}", worker.branch);
@@ -228,7 +228,7 @@ fn check_record<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Option<Finding<Rep
             return Some(Finding::bad("branches", detail, "take the note back", Some(Box::new(clear))));
         }
         let base = || ctx.of(worker).and_then(|ctx| ctx.repo.require_base()).ok();
-        let fix = match note {
+        let fix = match &note {
             Note::HeadUnreadable(head) => worker.head_hint(head),
             Note::BranchGone(_) => format!("{}, or run `worker-ctl reset {name} --force`", worker.branch_hint(base())),
             _ => format!("check out {} in {}, or run `worker-ctl reset {name}`", worker.branch, worker.worktree_path),
@@ -241,6 +241,20 @@ fn check_record<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Option<Finding<Rep
     let mended = Input::Mended { reason: fault };
     let clear = move || transition::record(ctx, &name, &mended).map(drop);
     Some(Finding::bad("workers", detail, fix, Some(Box::new(clear))))
+}
+
+/// Why a worktree is not on the worker's branch, as the next patrol would find it, or the last one has found it.
+fn strayed(ctx: &Context<'_>, worker: &Worker) -> Option<Note> {
+    let look = || -> Result<Option<Input>> {
+        let ctx = &ctx.of(worker)?;
+        let trees = ctx.repo.trees()?;
+        let tree = trees.get(worker.tree()).filter(|tree| tree.path.is_dir());
+        tree.map_or(Ok(None), |tree| patrol::find_strayed(ctx, worker, tree, false))
+    };
+    match look() {
+        Ok(Some(Input::Strayed { note: Some(note) })) => Some(note),
+        _ => worker.notes.iter().find(|note| note.is_of_own_branch()).cloned(),
+    }
 }
 
 fn check_sessions<'a>(ctx: &'a Context<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {

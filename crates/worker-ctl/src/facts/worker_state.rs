@@ -119,8 +119,8 @@ impl WorktreeFacts {
         let (branch, head) = repo.head(tree)?;
         let is_home = branch.as_ref() == Some(&worker.branch);
         let own = if is_home { head.clone() } else { repo.commit(tree, &format!("refs/heads/{}", worker.branch))? };
-        // Without it git takes all files for new, and nobody can tell what the work is.
-        if own.is_none() && (is_home || worker.task != Task::Idle) {
+        // Without it git takes all files for new, and nobody can tell what the work is. A person's own is not made anew.
+        if own.is_none() && (is_home || worker.task != Task::Idle || worker.adopted.is_some()) {
             let why = format!("the branch {} of {} was deleted", worker.branch, worker.name);
             let failure = failure::WRONG_STATE.failure(why).hint(worker.branch_hint(repo.require_base().ok()));
             let [at, branch] = [tree, Path::new(&worker.branch)].map(shell_word);

@@ -91,6 +91,18 @@ fn an_agent_on_another_branch_gets_a_note() {
     assert_eq!(noted(), "[]");
 }
 
+#[test]
+fn a_branch_that_was_renamed_is_missed_before_any_patrol() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    floor.up();
+    tree(&floor, "adam").git(&["branch", "-m", "renamed"]);
+    let back = format!("branch feature/adam {}`", tip(&floor));
+    floor.ctl(&["doctor"]).exit(1).any_err().out_has("feature/adam was deleted").out_has(&back);
+    let refused = floor.ctl(&["start", "adam", "--task", "think"]).exit(1);
+    refused.err_has("feature/adam of adam was deleted").err_has(&back).err_has(" switch feature/adam`");
+}
+
 /// An agent can give it a name that a shell would obey.
 #[test]
 fn a_branch_is_quoted_in_the_commands_that_bring_it_back() {
