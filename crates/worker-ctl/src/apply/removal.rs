@@ -2,9 +2,10 @@
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{failed, require_lasting_objects, require_plain_ref};
+use shopfloor_core::git::{ListedWorktree, failed, require_lasting_objects, require_plain_ref};
 use shopfloor_core::pre_remove;
 use shopfloor_core::proc::processes;
+use shopfloor_core::text::shell_word;
 
 use crate::apply::{jobs, new_worker, publish, runner, sandbox, session, transition, trash};
 use crate::context::Context;
@@ -15,7 +16,7 @@ use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::removal::{branch_stays, refuse_loss};
 use crate::tmux::typing;
-use crate::work_repo::{is_rebasing, require_own_rebase};
+use crate::work_repo::{WorkRepo, is_rebasing, require_own_rebase};
 use crate::worker::{Session, Worker};
 use crate::worker_notes::Note;
 
@@ -229,10 +230,28 @@ pub fn check_losses(ctx: &Context<'_>, worker: &Worker, back_to: Option<&str>, i
         fs::open_up(worker.tree());
     }
     let repo = &ctx.of(worker)?.repo;
+    if back_to.is_some() {
+        refuse_elsewhere(repo, worker)?;
+    }
     require_lasting_objects(&repo.common)?;
     let losses = Losses::read_beyond(repo, worker, back_to)?;
     refuse_loss(worker, &losses, is_forced)?;
     Ok(losses)
+}
+
+/// Exit 1 while a worker's branch is checked out in another worktree, too: git would not put it back.
+fn refuse_elsewhere(repo: &WorkRepo, worker: &Worker) -> Result<()> {
+    let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch) && tree.path != worker.tree();
+    let Some(other) = repo.trees()?.into_values().find(is_its) else { return Ok(()) };
+    let way = match other.path.is_dir() {
+        true => {
+            format!("check out another branch there, or none: `git -C {} switch --detach`", shell_word(&other.path))
+        }
+        false => format!("where nothing is, have git forget it: `git -C {} worktree prune`", shell_word(&repo.top)),
+    };
+    Err(failure::WRONG_STATE
+        .failure(format!("{} is checked out in {}", worker.branch, other.path.display()))
+        .hint(format!("{way}; then run the same command again")))
 }
 
 /// The same for a worker whose worktree and branch stay: of what only refs of ours and the record have.

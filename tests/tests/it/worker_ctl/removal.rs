@@ -417,6 +417,20 @@ fn an_adopted_worker_whose_branch_was_deleted_is_told_so_and_can_be_reset() {
 }
 
 #[test]
+fn a_reset_changes_nothing_while_the_branch_is_checked_out_elsewhere() {
+    let w = World::new();
+    let floor = adopted_floor(&w);
+    let at = by_hand(&floor, "adam", &[("a", "1\n")]);
+    at.git(&["switch", "-q", "--detach"]);
+    floor.app.git(&["worktree", "add", "-q", "../other", "feature/adam"]);
+    let refused = floor.ctl(&["reset", "adam", "--force", "--yes"]).exit(1);
+    refused.err_has("feature/adam is checked out in ").err_has("/other switch --detach`");
+    assert_eq!(floor.app.git(&["for-each-ref", "refs/shopfloor/trash"]), "");
+    floor.app.sh(refused.stderr.split('`').nth(1).unwrap()).exit(0).any_out().any_err();
+    floor.ctl(&["reset", "adam", "--force", "--yes"]).exit(0).any_out().any_err();
+}
+
+#[test]
 fn the_branch_of_an_adopted_worktree_stays_while_its_target_lacks_commits_of_it() {
     let w = World::new();
     let floor = adopted_floor(&w);
