@@ -165,7 +165,8 @@ fn refuse_busy(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     };
     check().map_err(|failure| {
         refusal(ctx, &failure.message).details(failure.causes()).hint(format!(
-            "accept or save the work; `worker-ctl nuke {name} --force` keeps it under refs/shopfloor/trash/"
+            "land the work (`worker-ctl accept {name}`) or save it; `worker-ctl nuke {name} --force` keeps it under \
+             refs/shopfloor/trash/"
         ))
     })
 }

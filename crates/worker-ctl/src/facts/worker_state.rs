@@ -111,8 +111,12 @@ impl WorktreeFacts {
             worker.require_tree()?;
         }
         // Changes first, commits last: what is committed in between shows in HEAD.
-        let dirty = dirty(repo, tree).map_err(|failure| match failure.kind {
-            "lost" => failure.hint(worker.missing_hint()),
+        let dirty = dirty(repo, tree).map_err(|mut failure| match failure.kind {
+            "lost" => {
+                // How any agent is removed, it says after that. This one is a worker.
+                failure.hints.truncate(1);
+                failure.hint(worker.missing_hint())
+            }
             _ => failure,
         })?;
         let is_rebasing = is_rebasing(tree);

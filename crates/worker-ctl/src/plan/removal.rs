@@ -14,14 +14,15 @@ pub fn refuse_loss(worker: &Worker, losses: &Losses, is_forced: bool) -> Result<
         return Ok(());
     }
     // Only what is committed can be accepted.
-    let save = match losses.files.is_empty() {
-        true => "accept or save the work first",
-        false => "commit the files, then accept or save the work",
-    };
+    let first = if losses.files.is_empty() { "" } else { "commit the files, then " };
     Err(failure::UNMERGED
         .failure(format!("{} has work that is nowhere else", worker.name))
         .details(losses.lines().into_iter().take(MAX_LISTED).map(|line| printable(&line)))
-        .hint(format!("{save}, or use `--force`, which keeps it under refs/shopfloor/trash/")))
+        .hint(format!(
+            "{first}land the work (`worker-ctl accept {}`) or save it, or use `--force`, which keeps it under \
+             refs/shopfloor/trash/",
+            worker.name
+        )))
 }
 
 /// Whether a worker's branch stays when its worktree goes: the person's own, with commits that its target lacks.

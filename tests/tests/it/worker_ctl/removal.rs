@@ -436,6 +436,7 @@ fn the_branch_of_an_adopted_worktree_stays_while_its_target_lacks_commits_of_it(
     let floor = adopted_floor(&w);
     let at = by_hand(&floor, "adam", &[("a", "1\n")]);
     let (app, sha) = (&floor.app, head(&at));
+    app.shopfloor(&["reset", "adam"]).exit(1).any_out().err_has("land the work (`shopfloor land adam`) or save it");
     app.shopfloor(&["-n", "rm", "adam", "--force"]).exit(0).any_err().out_has("; feature/adam stays");
     let says = "the branch feature/adam stays: it has commits that main lacks";
     app.shopfloor(&["rm", "adam", "--force"]).exit(0).any_out().err_has(says);
