@@ -438,7 +438,7 @@ fn a_persons_own_commits_and_branches_are_theirs() {
     floor.ctl(&["reset", "adam", "--yes"]).exit(0).any_out();
     // A branch that they rename is not made again.
     adam.git(&["branch", "-m", "renamed"]);
-    floor.ctl(&["start", "adam", "--task", "think"]).exit(1).err_has("is not on feature/adam");
+    floor.ctl(&["start", "adam", "--task", "think"]).exit(1).err_has("the branch feature/adam of adam was deleted");
     assert_eq!(app.git(&["branch", "--list", "feature/adam"]), "");
     adam.git(&["branch", "-m", "feature/adam"]);
     // One worktree has one worker, whichever root it is of.
