@@ -227,7 +227,10 @@ pub fn tell_landed(ctx: &Context<'_>, host: &Host, worker: &str, (work, new): (&
     if !ctx.repo.has(new, work)? {
         land::keep_original(ctx, &hosts::ref_name(&name), work)?;
     }
-    unpin(ctx, host, worker)?;
+    // Whose task goes on there has newer work, which is not what was reviewed, as with a local worker.
+    if said["task"].as_str().is_none_or(|task| task == "idle") {
+        unpin(ctx, host, worker)?;
+    }
     ctx.update(|state| {
         state.note_landed(&name);
         Ok(())

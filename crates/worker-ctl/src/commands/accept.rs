@@ -77,6 +77,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if let Some(exit) = merged_there(ctx, args, &worker)? {
         return Ok(exit);
     }
+    if let Some(new) = finished.get(&name) {
+        return Ok(print_finished(&ctx.of(&worker)?, &worker, new));
+    }
     let worker = follow_parent(ctx, worker)?;
     let asked = see_unreviewed(ctx, args, &worker)?;
     let lock = ctx.lock(&name)?;
@@ -94,9 +97,6 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         // The worker was asked to resolve the conflicts earlier, when the default branch moved on.
         require_resolving(&worker, &ctx.repo.branch)?;
         return Ok(print_answer(ctx, &worker, pre_sha, &Landed::Rebasing(worker.work.conflicted.clone())));
-    }
-    if let Some(new) = finished.get(&name).filter(|_| worker.task == Task::Idle) {
-        return Ok(print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
     }
     if ctx.is_dry {
         return dry_run(ctx, &worker, args);
@@ -362,6 +362,16 @@ fn choose(ctx: &Context<'_>, name: Option<&str>) -> Result<Worker> {
         return Err(not_reviewed(name));
     }
     Ok(worker.clone())
+}
+
+/// The answer of a command that has finished an accept that was cut off. It lands nothing more, as nobody has seen what came
+/// since.
+pub fn print_finished(ctx: &Context<'_>, worker: &Worker, new: &str) -> Exit {
+    if worker.task == Task::NeedsReview {
+        let name = &worker.name;
+        ctx.ui.note(format!("{name} has landed; what it has now waits for a review: `worker-ctl review {name}`"));
+    }
+    print_answer(ctx, worker, new, &Landed::Accepted(new.to_owned()))
 }
 
 pub fn print_answer(ctx: &Context<'_>, worker: &Worker, sha: &str, landed: &Landed) -> Exit {

@@ -244,8 +244,10 @@ pub fn landed(ctx: &Context<'_>, args: &LandedArgs) -> Result<Exit> {
         land::close_task(ctx, name, &sha, landed)?;
         ctx.update_worker(name, |worker| drop(worker.more.insert(OP.into(), op.as_str().into())))?;
     }
-    let status = ctx.state()?.workers.get(name).map(Worker::status);
-    ctx.ui.json(&joined(about(name, json!({ "status": status })), json!({ "branch_at": at })));
+    let state = ctx.state()?;
+    let worker = state.workers.get(name);
+    let now = json!({ "status": worker.map(Worker::status), "task": worker.map(|worker| worker.task.word()) });
+    ctx.ui.json(&joined(about(name, now), json!({ "branch_at": at })));
     Ok(Exit::Done)
 }
 

@@ -79,8 +79,8 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     let finished = host_work::sync(ctx, host)?;
     ssh_to(ctx, host).ask(&["patrol"], ssh::LONG)?;
     let worker = read()?;
-    if let Some(new) = finished.get(&name).filter(|_| worker.task == Task::Idle) {
-        return Ok(accept::print_answer(ctx, &worker, new, &Landed::Accepted(new.clone())));
+    if let Some(new) = finished.get(&name) {
+        return Ok(accept::print_finished(ctx, &worker, new));
     }
     if let Task::Rebasing { pre_sha, .. } = &worker.task {
         return Ok(accept::print_answer(ctx, &worker, pre_sha, &Landed::Rebasing(Vec::new())));

@@ -213,6 +213,35 @@ fn a_command_whose_connection_dies_goes_on_on_the_host() {
 }
 
 #[test]
+fn whoever_finishes_a_landing_that_was_cut_off_lands_nothing_newer() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big"]);
+    let big = &machines[0];
+    hire(&floor, "big:eve");
+    work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    big.program("git-receive-pack", "exit 1");
+    floor.ctl(&["accept", "big:eve"]).exit(0).any_out().err_has("big does not know it yet");
+    let landed = tip(&floor);
+    floor.ctl(&["message", "big:eve", "COMMIT b.txt two Add b"]).exit(0).any_out().any_err();
+    let eve = w.at(big.root().path.join(".worktrees/eve"));
+    wait_for(|| eve.git(&["log", "--format=%s", "-1"]) == "Add b\n");
+    std::fs::remove_file(big.home.path.join("bin/git-receive-pack")).unwrap();
+    let finished = floor.ctl(&["accept", "big:eve"]).exit(0);
+    assert_eq!((&*finished.stdout, tip(&floor)), (&format!("{landed}\n"), landed.clone()));
+    finished.err_has("big:eve has landed; what it has now waits for a review");
+    // That was reviewed before, and has changed, as with a worker of this machine.
+    let refused = floor.ctl(&["accept", "big:eve", "--json"]).exit(1).any_err().json();
+    assert_eq!((text(&refused, "/error/kind"), tip(&floor)), ("changed", landed));
+    floor.ctl(&["review", "big:eve"]).exit(0).any_out().any_err();
+    floor.ctl(&["accept", "big:eve"]).exit(0).any_out().any_err();
+    assert_eq!((floor.app.git(&["show", "main:b.txt"]), machines[0].tip()), ("two\n".into(), tip(&floor)));
+}
+
+#[test]
 fn a_line_that_hangs_delays_no_table_and_nothing_is_lost() {
     if !needs_sshd() {
         return;

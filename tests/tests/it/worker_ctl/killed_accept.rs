@@ -122,4 +122,13 @@ fn an_accept_whose_own_git_was_killed_is_finished_by_the_next_one() {
     assert_eq!(text(&floor.status("adam"), "/task"), "needs_review");
     floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "after a kill of git");
+    // Nobody has seen what it commits before that, and nobody is asked about it.
+    waiting(&floor, 2);
+    floor.root.run_with("worker-ctl", &["accept", "adam"], &[("KILL", "it")]).exit(4).any_out().any_err();
+    let landed = tip(&floor);
+    commit(&tree(&floor, "adam"), "unseen", &["unseen"], "x\n");
+    let finished = floor.ctl(&["accept", "adam"]).exit(0);
+    assert_eq!((&*finished.stdout, tip(&floor)), (&format!("{landed}\n"), landed.clone()));
+    finished.err_has("adam has landed; what it has now waits for a review");
+    assert_eq!(text(&floor.status("adam"), "/task"), "needs_review");
 }
