@@ -16,7 +16,9 @@ pub const HELD: FailureKind = FailureKind::new("held", Exit::No);
 pub const NOT_IGNORED: FailureKind = FailureKind::new("not_ignored", Exit::No);
 /// Something belongs to another repository.
 pub const OTHER_REPOSITORY: FailureKind = FailureKind::new("other_repository", Exit::Bad);
-/// The overlay is missing or empty.
+/// The overlay's directory is there, and was emptied or has lost its state.
+pub const OVERLAY_EMPTIED: FailureKind = FailureKind::new("overlay_emptied", Exit::No);
+/// The overlay's directory is not there.
 pub const OVERLAY_GONE: FailureKind = FailureKind::new("overlay_gone", Exit::No);
 /// The text that is held is the overlay's.
 pub const OVERLAY_HELD: FailureKind = FailureKind::new("overlay_held", Exit::No);

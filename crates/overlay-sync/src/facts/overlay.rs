@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexSet;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Failure, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{Git, Repo, common_dir_of};
 use shopfloor_core::lock::Lock;
@@ -147,7 +147,7 @@ impl Overlay {
         let (owner, overlay) = own.find_map(find)?;
         let (overlay, owner) = (overlay.display(), owner.display());
         let message = format!("the overlay {overlay} belongs to {owner}, which is gone: was this repository renamed?");
-        Some(failure::OVERLAY_GONE.failure(message).hint(format!(
+        Some(failure::OTHER_REPOSITORY.with(Exit::No, message).hint(format!(
             "move it back to where its git directory is {owner}, and run `overlay-sync detach` before you rename it"
         )))
     }
@@ -166,11 +166,12 @@ impl Overlay {
         Ok(lock)
     }
 
-    /// The failure of every command that finds the overlay missing.
+    /// The failure of every command that finds the overlay missing or emptied.
     pub fn gone(&self, what: &str) -> Failure {
         let message = format!("the overlay {} {what}; nothing was touched", self.dir.display());
         let hint = "put its files back, or name another overlay with `overlay-sync --overlay DIR`";
-        failure::OVERLAY_GONE.failure(message).hint(hint)
+        let kind = if self.dir.is_dir() { failure::OVERLAY_EMPTIED } else { failure::OVERLAY_GONE };
+        kind.failure(message).hint(hint)
     }
 
     /// The overlay's directory, opened; `None` when it does not exist.

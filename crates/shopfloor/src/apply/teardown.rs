@@ -27,7 +27,11 @@ pub fn undo(
     doomed: Option<&Path>,
 ) -> Result<Vec<String>> {
     let mut stays = Vec::new();
-    for words in commands(step, record, remains::read(env, step).is_there) {
+    let is_there = remains::read(env, step).is_there;
+    if step == OVERLAY && !is_there {
+        ui.note("the overlay is not there, so it counts as taken back; worktrees keep their files");
+    }
+    for words in commands(step, record, is_there) {
         if ui.is_dry() {
             show_dry(ui, step, &words);
             continue;
@@ -45,7 +49,8 @@ pub fn undo(
     if step == LEDGER && !ui.is_dry() && program(env, "ledger-synth").is_ok() {
         stays.extend(changed_settings(repository)?);
     }
-    if let Some(dir) = doomed.filter(|_| step == OVERLAY) {
+    // What failed may need it again.
+    if let Some(dir) = doomed.filter(|_| step == OVERLAY && stays.is_empty()) {
         // Somebody may have written to it since the person was asked.
         match ui.is_dry() {
             true => {

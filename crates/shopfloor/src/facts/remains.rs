@@ -60,7 +60,11 @@ fn agents(env: &Env) -> Vec<String> {
 }
 
 fn overlay(env: &Env) -> Remains {
-    let Some(dir) = overlay_dir(env) else { return Remains { is_there: true, blocks: Vec::new() } };
+    let Some(dir) = overlay_dir(env) else {
+        // Worktrees may name one that a person has deleted.
+        let is_gone = ask(env, &["overlay-sync", "status"]).is_ok_and(|answer| answer.has_kind("overlay_gone"));
+        return Remains { is_there: !is_gone, blocks: Vec::new() };
+    };
     let has_files = |dir: &PathBuf| fs::list(dir).is_ok_and(|all| all.iter().any(|name| name != OWN_DIR));
     let block = dir.as_ref().filter(|dir| has_files(dir)).map(|dir| {
         let hint = "they are copies of those in the worktrees; `shopfloor teardown --overlay` deletes them";

@@ -39,7 +39,8 @@ impl Answer {
         self.has_kind("not_a_root")
     }
 
-    fn has_kind(&self, kind: &str) -> bool {
+    /// Whether it failed with an error of this kind.
+    pub fn has_kind(&self, kind: &str) -> bool {
         self.records.iter().any(|record| record.pointer("/error/kind") == Some(&kind.into()))
     }
 

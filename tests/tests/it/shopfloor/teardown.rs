@@ -151,6 +151,30 @@ fn what_a_missing_tool_leaves_is_not_called_changed() {
     assert!(!out.stderr.contains("was changed"), "{out}");
 }
 
+/// Without the overlay a detach that was killed could never be done again.
+#[test]
+fn an_overlay_stays_if_its_detach_fails_and_counts_as_taken_back_once_it_is_deleted() {
+    let w = World::new();
+    let app = app(&w);
+    app.shopfloor(&["setup", "--yes"]).exit(0).any_out().any_err();
+    let (link, overlay) = (w.path("bin/overlay-sync"), w.home(".local/share/shopfloor/overlays/app"));
+    let program = link.read_link().unwrap();
+    let killed = "[ \"$1\" = detach ] && kill -KILL $$\nexec ~/overlay-sync \"$@\"";
+    w.program("overlay-sync", &format!("ln -sf {} ~/overlay-sync\n{killed}", program.display()));
+    let out = app.shopfloor(&["teardown", "--overlay", "--yes"]).exit(1).any_out();
+    out.err_has("overlay stays: `overlay-sync detach` failed");
+    assert!(overlay.join(".env").exists(), "{out}");
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&program, &link).unwrap();
+    std::fs::remove_dir_all(overlay.join(".overlay-sync")).unwrap();
+    app.shopfloor(&["teardown"]).exit(1).any_out().err_has("has lost its state");
+    std::fs::remove_dir_all(&overlay).unwrap();
+    for args in [&["teardown", "-n"][..], &["teardown", "--overlay"]] {
+        app.shopfloor(args).exit(0).any_out().err_has("the overlay is not there, so it counts as taken back");
+    }
+    assert!(app.has(".env") && !app.has(".git/shopfloor/setup.json"));
+}
+
 /// `setup` did not make it, so it is not its to take back.
 #[test]
 fn a_teardown_names_the_root_of_the_agents() {
