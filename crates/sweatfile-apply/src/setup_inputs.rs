@@ -26,9 +26,10 @@ const READERS: &[(&str, &str)] = &[
     ),
     ("gulp grunt vite vitest eslint prettier stylelint jest webpack rollup babel", "gulpfile* gruntfile* package.json"),
     (
-        "uv uvx pip pip3 pipx poetry pdm hatch rye pipenv tox nox conda mamba pixi pytest invoke inv fab",
-        "conftest.py pytest.ini .python-version tasks tasks.py build.py fabfile* pixi.* pyproject.toml setup.py setup.cfg requirements* constraints* uv.* poetry.* pdm.* hatch* pipfile* tox.ini noxfile.py environment.y*",
+        "uv uvx pip pip3 pip-compile pip-sync pipx poetry pdm hatch rye pipenv tox nox conda mamba micromamba pixi pytest invoke inv fab",
+        "conftest.py pytest.ini .python-version tasks tasks.py build.py fabfile* pixi.* pyproject.toml setup.py setup.cfg requirements* *requirements.txt constraints* *constraints.txt uv.* poetry.* pdm.* hatch* pipfile* tox.ini noxfile.py environment.y*",
     ),
+    ("pip-compile pip-sync tox conda mamba micromamba", REQUIREMENTS),
     ("make gmake", "makefile* gnumakefile* bsdmakefile* *.mk"),
     ("just", "justfile .justfile *.just"),
     ("task go-task mask doit", "taskfile* maskfile* dodo.py"),
@@ -65,20 +66,25 @@ const READERS: &[(&str, &str)] = &[
         "build.xml *.sbt .sbtopts .jvmopts project *.gradle *.gradle.kts gradle buildsrc gradle.properties pom.xml .mvn project.clj deps.edn build.sc build.mill* .mill*",
     ),
     (
-        "docker docker-compose podman podman-compose tilt earthly act helm",
+        "docker docker-compose podman podman-compose tilt skaffold earthly act helm",
         "dockerfile* containerfile* docker-compose* docker-bake* compose.* .env tiltfile earthfile .actrc chart.*",
     ),
+    ("act gitlab-ci-local circleci woodpecker-cli", ".github .gitea .forgejo .gitlab* .circleci .woodpecker*"),
+    // What the files that these read list, by whatever name.
+    ("kubectl oc kustomize skaffold helm helmfile", "*.yaml *.yml *.tpl *.gotmpl kustomization"),
     ("nix nix-shell nix-build devenv devbox", "*.nix flake.lock devenv.* devbox.*"),
     (
         "cmake meson ninja scons conan xmake premake5 waf",
         "cmakelists.txt *.cmake cmake*presets.json meson* *.ninja sconstruct* sconscript* site_scons conanfile* xmake.lua premake5.lua wscript",
     ),
-    ("bazel bazelisk", "*.bazelrc .bazeliskrc .bazelversion workspace* module.bazel* build.bazel *.bzl"),
+    ("bazel bazelisk", "bazel *.bazelrc .bazeliskrc .bazelversion workspace* module.bazel* build build.bazel *.bzl"),
+    ("pants", "build build.* pants* .pants* *.lock requirements* *requirements.txt pyproject.toml"),
+    ("please plz pleasew", "build build.plz *.build_defs *.build_def *.plz .plzconfig*"),
     ("terraform tofu", "*.tf *.tf.json *.tfvars .terraform* terraform.d"),
     ("ansible ansible-playbook ansible-galaxy", "ansible.cfg requirements.y*"),
     (
-        "dotnet",
-        "*.cake *.csproj *.fsproj *.vbproj *.proj *.rsp *.sln *.slnx *.props *.targets nuget.config global.json dotnet-tools.json",
+        "dotnet msbuild nuget",
+        "*.cake *.csproj *.fsproj *.vbproj *.vcxproj *.esproj *.sqlproj *.wixproj *.proj *.user *.rsp *.sln *.slnx *.slnf *.props *.targets packages.config nuget.config global.json dotnet-tools.json",
     ),
     (
         "mix dart flutter zig vagrant swift R Rscript julia opam dune",
@@ -105,6 +111,9 @@ const MODULES: &str = "*.pm *.pmc *.pl *.rb *.so";
 /// The directories of that table that are known only together with the one above them.
 pub const PROGRAM_DIRS: [&str; 2] = ["node_modules/.bin", ".venv/bin"];
 
+/// What files of requirements include one another by, with `-r` and `-c`: nobody can tell which without reading them.
+const REQUIREMENTS: &str = "*.txt *.in";
+
 const WILD: [char; 4] = ['*', '?', '[', ']'];
 
 /// Words before a directory of which nothing runs by that.
@@ -122,6 +131,7 @@ pub fn used<'p>(commands: &[String], files: &'p [RelPath]) -> Vec<&'p RelPath> {
     let mut patterns: Vec<String> = read.chain(run).map(|(_, files)| (*files).to_owned()).collect();
     patterns.extend(commands.iter().flat_map(|command| wild_words(command)));
     patterns.extend(commands.iter().any(|command| searches_modules(command)).then(|| MODULES.to_owned()));
+    patterns.extend(commands.iter().any(|command| reads_requirements(command)).then(|| REQUIREMENTS.to_owned()));
     let names: BTreeSet<&str> = commands.iter().flat_map(|command| names(command)).collect();
     // What most programs for JavaScript read: `vite.config.ts` is vite's, `.eslintrc.cjs` eslint's.
     patterns.extend(names.iter().map(|name| format!("{0}.config.* .{0}rc*", name.to_lowercase())));
@@ -177,6 +187,11 @@ fn searches_modules(command: &str) -> bool {
     let names_more = ["-Mlib", "lib", "PERL5LIB", "PERL5OPT", "RUBYLIB", "RUBYOPT"];
     let is_search = |word: &str| word.starts_with('-') && word.contains('I') || names_more.contains(&word);
     runs(command, &["perl", "ruby"]) && words(command).any(is_search)
+}
+
+/// Whether pip or uv reads a file of requirements.
+fn reads_requirements(command: &str) -> bool {
+    runs(command, &["pip", "uv"]) && words(command).any(|word| is_like(word, "*.txt *.in -r* --req*"))
 }
 
 /// Whether a command runs one of these programs, of whatever version.
@@ -309,6 +324,12 @@ mod tests {
             ("corepack enable; yarn", ".yarn/releases/yarn.cjs"),
             ("pip install -e .", "setup.py"),
             ("python -m pip install -r dev.txt", "requirements/dev.txt"),
+            ("python -m pip install -qr dev.txt", "deps/base.txt"),
+            ("/usr/bin/pip3.11 install --requirement=\"$R\"", "base.in"),
+            ("uv pip install -r reqs/dev.txt", "con.txt"),
+            ("pip-compile", "base.in"),
+            ("pip install -e .", "dev-requirements.txt"),
+            ("conda env create", "deps.txt"),
             ("uv sync", "uv.lock"),
             ("make -C sub all", "sub/GNUmakefile"),
             ("just setup", "JUSTFILE"),
@@ -318,6 +339,17 @@ mod tests {
             ("/usr/bin/make", "rules.mk"),
             ("git submodule update --init", ".gitmodules"),
             ("bazel run //x", ".bazelrc"),
+            ("bazel build //...", "BUILD"),
+            ("bazelisk build //...", "tools/BUILD"),
+            ("bazelisk build //...", "tools/bazel"),
+            ("pants package ::", "src/BUILD"),
+            ("please build", "BUILD.plz"),
+            ("plz build", "x/BUILD"),
+            ("kubectl apply -k .", "base/deployment.yml"),
+            ("helm install x .", "templates/_helpers.tpl"),
+            ("msbuild", "Directory.Build.targets"),
+            ("msbuild -t:restore", "a/App.vcxproj"),
+            ("act", ".github/workflows/ci.yml"),
             ("dotnet build", "a/App.csproj"),
             ("npm ci", "binding.gyp"),
             ("uv sync", ".python-version"),
@@ -338,6 +370,9 @@ mod tests {
         for (command, path) in [
             ("npm-check", "package.json"),
             ("remake", "Makefile"),
+            ("pip install -e .", "notes.txt"),
+            ("uv sync", "notes.txt"),
+            ("cat dev.txt", "base.txt"),
             ("npm ci", "src/index.js"),
             ("python3 -m venv .venv", "src/x.py"),
             ("perl -pi -e s/a/b/ x", "Foo.pm"),

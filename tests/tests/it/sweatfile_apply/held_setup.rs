@@ -252,7 +252,7 @@ fn an_approved_setup_runs_no_file_that_a_branch_has_changed() {
 #[test]
 fn a_file_is_held_however_an_approved_setup_uses_it() {
     let w = World::new();
-    for program in ["make", "npm", "yarn", "bun", "just", "uv", "poetry"] {
+    for program in ["make", "npm", "yarn", "bun", "just", "uv", "poetry", "pip", "bazel", "kubectl", "act"] {
         w.program(program, "echo evil >> log");
     }
     let cases = [
@@ -271,6 +271,11 @@ fn a_file_is_held_however_an_approved_setup_uses_it() {
         ("just setup", "justfile"),
         ("uv sync", "pyproject.toml"),
         ("poetry install", "poetry.lock"),
+        ("pip install -r dev.txt", "base.txt"),
+        ("uv pip install -r reqs/dev.txt", "reqs/con.in"),
+        ("bazel build //...", "tools/BUILD"),
+        ("kubectl apply -k .", "deployment.yaml"),
+        ("act", ".github/workflows/ci.yml"),
         ("run-parts tools", "tools/x"),
         ("node ./tools/setup", "tools/setup.js"),
         ("python3 -m tools.setup", "tools/setup.py"),
