@@ -446,7 +446,9 @@ fn a_new_file_that_starts_something_does_not_enter() {
 fn what_else_programs_read_waits_too() {
     let w = World::new();
     let s = ignoring(&w, &[(".env", "A=1\n"), (".gemini/settings.json", "{}")]);
-    for name in ["PROTOC", "OPENAI_API_BASE", "SSLKEYLOGFILE", "VSCODE_GIT_ASKPASS_NODE", "CC_X86", "R_LIBS_USER"] {
+    let names = "PROTOC OPENAI_API_BASE SSLKEYLOGFILE VSCODE_GIT_ASKPASS_NODE CC_X86 R_LIBS_USER SCREENRC PGSYSCONFDIR CPATH \
+        GUIX_PACKAGE_PATH SPRING_APPLICATION_JSON LOGGING_CONFIG GECKODRIVER_PATH KOTLIN_HOME FLUTTER_ROOT";
+    for name in names.split_ascii_whitespace() {
         s.a.write(".env", &format!("A=1\n{name}=/x\n"));
         s.sync(1).err_has(&format!("a part of .env is held: it adds to `{name}` (the environment)"));
         s.all_but(&s.a, ".env", "A=1\n");
