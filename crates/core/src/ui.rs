@@ -1,18 +1,16 @@
 //! The one place that writes to the terminal: stdout is the answer, stderr is narration that says
 //! who speaks.
 
+mod stream;
+
 use std::fmt::Display;
 use std::io::{self, BufRead, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FileType, fstat};
-use rustix::io::ioctl_fionread;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -178,8 +176,7 @@ impl Ui {
         if broken.is_some() {
             return;
         }
-        let mut out = io::stdout().lock();
-        *broken = out.write_all(bytes).and_then(|()| out.flush()).err();
+        *broken = stream::file(io::stdout()).and_then(|mut out| out.write_all(bytes)).err();
     }
 
     fn broken(&self) -> MutexGuard<'_, Option<io::Error>> {
@@ -194,24 +191,10 @@ impl Ui {
     /// Waits, at most for `limit`, until the reader of our pipe has read the whole answer; `false` when nobody
     /// reads any more. An answer that does not go to a pipe counts as read.
     pub fn is_taken(&self, limit: Duration) -> bool {
-        let stdout = io::stdout();
-        let start = Instant::now();
-        loop {
-            if self.is_unheard() {
-                return false;
-            }
-            let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
-            let pause = Timespec { tv_sec: 0, tv_nsec: 0 };
-            if poll(&mut polled, Some(&pause)).is_ok_and(|n| n > 0) && polled[0].revents().contains(PollFlags::ERR) {
-                *self.broken() = Some(io::ErrorKind::BrokenPipe.into());
-                return false;
-            }
-            let is_pipe = fstat(&stdout).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
-            if !is_pipe || start.elapsed() >= limit || ioctl_fionread(&stdout).is_ok_and(|left| left == 0) {
-                return true;
-            }
-            thread::sleep(Duration::from_millis(1));
+        if !self.is_unheard() && !stream::is_read(io::stdout(), limit) {
+            *self.broken() = Some(io::ErrorKind::BrokenPipe.into());
         }
+        !self.is_unheard()
     }
 
     /// Reads stdin, at most as much as we parse.
@@ -262,10 +245,13 @@ impl Ui {
         if broken.is_some() {
             return;
         }
-        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let mut write = |answer: T| writeln!(out, "{}", self.render(serde_json::to_value(answer)?));
-        let written = answers.into_iter().try_for_each(&mut write);
-        *broken = written.and_then(|()| out.flush()).err();
+        let written = stream::file(io::stdout()).and_then(|out| {
+            let mut out = BufWriter::with_capacity(1 << 16, out);
+            let mut write = |answer: T| writeln!(out, "{}", self.render(serde_json::to_value(answer)?));
+            answers.into_iter().try_for_each(&mut write)?;
+            out.flush()
+        });
+        *broken = written.err();
     }
 
     /// Shows these lines on the whole terminal instead of the last ones. Nothing is cleared before it is written anew, so

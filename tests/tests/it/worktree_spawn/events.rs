@@ -228,7 +228,10 @@ fn a_reader_that_goes_away_has_not_taken_the_event() {
         app.sh("worktree-spawn wait --timeout 20s | head -c0").exit(0);
         assert_eq!(app.spawn(&["events"]).exit(0).json_lines().len(), 1);
     }
-    app.sh("worktree-spawn wait --timeout 20s > /dev/full").exit(4).any_err();
+    // What is open for reading only takes nothing.
+    for stdout in ["> /dev/full", "1< /dev/null"] {
+        app.sh(&format!("worktree-spawn wait --timeout 20s {stdout}")).exit(4).err_has("cannot write the answer");
+    }
     assert_eq!(text(&app.spawn(&["wait"]).exit(0).json(), "/message"), "hello");
 }
 
