@@ -341,6 +341,12 @@ impl Ui {
         self.complain("notice: ", AnsiColor::Yellow.on_default().bold(), failure);
     }
 
+    /// Notices, and whether somebody can have read them: not where stderr takes nothing or throws it away, nor where nobody
+    /// reads our pipe any more.
+    pub fn tell(&self, mut notices: impl Iterator<Item = String>) -> bool {
+        notices.all(|text| self.say("", Style::new(), &text)) && stream::is_shown(io::stderr())
+    }
+
     fn complain(&self, word: &str, style: Style, failure: &Failure) {
         self.say(word, style, &failure.message);
         // A cause may be another program's output of several lines; a detail is always one line.
@@ -352,11 +358,11 @@ impl Ui {
         self.narrate(&lines.map(|l| format!("  {}\n", printable(&l))).collect::<String>());
     }
 
-    fn say(&self, word: &str, style: Style, text: &str) {
+    fn say(&self, word: &str, style: Style, text: &str) -> bool {
         // Behind the front door that is who speaks already.
         let text = text.strip_prefix("worker-ctl: ").filter(|_| self.is_behind_front).unwrap_or(text);
         let word = if self.options.color { format!("{style}{word}{style:#}") } else { word.to_owned() };
-        self.narrate(&format!("{}: {word}{}\n", self.tool, printable(text)));
+        self.narrate(&format!("{}: {word}{}\n", self.tool, printable(text)))
     }
 
     /// A line that another tool has said, here or on another machine.
@@ -364,11 +370,11 @@ impl Ui {
         self.narrate(&format!("{}\n", printable(line)));
     }
 
-    fn narrate(&self, text: &str) {
+    /// Returns whether stderr took the text: without it nobody can be told.
+    fn narrate(&self, text: &str) -> bool {
         let spoken = self.is_behind_front.then(|| in_front_words(text));
         let text = spoken.as_deref().unwrap_or(text);
-        // Without stderr nobody can be told.
-        let _ = io::stderr().write_all(text.as_bytes());
+        stream::file(io::stderr()).and_then(|mut stderr| stderr.write_all(text.as_bytes())).is_ok()
     }
 
     /// A line on stdout that says what was done, where nobody needs it for anything else. Dropped by `-q`.

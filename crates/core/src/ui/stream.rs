@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FileType, fstat};
+use rustix::fs::{FileType, fstat, stat};
 use rustix::io::ioctl_fionread;
 
 /// A stream as a file: the standard library counts what its own streams cannot take as written if they are open for
@@ -32,4 +32,11 @@ pub fn is_read(stream: impl AsFd, limit: Duration) -> bool {
         }
         thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Whether somebody can have read what was written: it was not thrown away, and [`is_read`] says so after a second.
+pub fn is_shown(stream: impl AsFd) -> bool {
+    let null = stat("/dev/null").map(|null| null.st_rdev);
+    let is_null = fstat(&stream).is_ok_and(|found| null == Ok(found.st_rdev));
+    !is_null && is_read(stream, Duration::from_secs(1))
 }

@@ -357,11 +357,11 @@ fn would_remove(ui: &Ui, row: &Row) {
     }
 }
 
-/// More of them stay.
-const MOST_REPORTS: usize = 20;
+/// More of them stay: a live agent can go on for ever.
+const MOST_REPORTS: &str = "20";
 
 /// Shows the reports of agents that are gone, to the main checkout and to the worktree that the command runs in, and takes
-/// them, because they would wait for ever. With `-q` they stay.
+/// them, because they would wait for ever. With `-q` they stay, and where nobody can read them.
 fn take_reports(ui: &Ui, (env, cwd): (&Env, &Path), names: &[String], rows: &[Row]) -> Result<()> {
     let around = rows.iter().map(|row| row.worktree.as_str()).filter(|dir| cwd.starts_with(dir));
     let here = around.max_by_key(|dir| dir.len());
@@ -373,17 +373,18 @@ fn take_reports(ui: &Ui, (env, cwd): (&Env, &Path), names: &[String], rows: &[Ro
         }
         let own = row.parent.as_deref().filter(is_here).map(|id| vec!["--session", id]);
         for session in std::iter::once(Vec::new()).chain(own) {
-            let words = [&["worktree-spawn", "wait", "--from", &row.id, "--timeout", "0s"][..], &session[..]].concat();
-            // A live agent can go on for ever.
-            for _ in 0..MOST_REPORTS {
-                let taken = ask(env, &words)?;
-                if taken.status.code() != 0 {
-                    break;
-                }
-                for report in &taken.records {
-                    let text = |key: &str| printable(report[key].as_str().unwrap_or_default());
-                    ui.note(format!("{} reported {}: {}", printable(&row.name), text("status"), text("message")));
-                }
+            let wait = ["worktree-spawn", "wait", "--from", &row.id, "--timeout", "0s", "--count", MOST_REPORTS];
+            let reports = ask(env, &[&wait[..], &["--lease", "9s"], &session[..]].concat())?.records;
+            let told = |report: &Value| {
+                let text = |key: &str| printable(report[key].as_str().unwrap_or_default());
+                format!("{} reported {}: {}", printable(&row.name), text("status"), text("message"))
+            };
+            // An agent can have written any text for a uid.
+            let uid = |report: &&Value| report["uid"].as_str().is_some_and(|uid| !uid.starts_with('-'));
+            let reports: Vec<&Value> = reports.iter().filter(uid).collect();
+            let uids = reports.iter().filter_map(|report| report["uid"].as_str());
+            if !reports.is_empty() && ui.tell(reports.iter().map(|report| told(report))) {
+                ask(env, &["worktree-spawn", "ack"].into_iter().chain(uids).collect::<Vec<_>>())?;
             }
         }
     }

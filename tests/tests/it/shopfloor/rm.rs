@@ -97,3 +97,18 @@ fn reports_are_named_with_whom_they_wait_for_and_taken_by_who_removes_the_agent(
     own.shopfloor(&["rm", "k"]).exit(0).any_out().err_has("k reported failure: no compiler here");
     app.spawn(&["wait", "--session", "own", "--timeout", "0s"]).exit(124).any_err();
 }
+
+#[test]
+fn reports_that_cannot_be_shown_go_on_waiting() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.commit("README.md", "app\n");
+    for (at, stderr) in ["2> /dev/full", "2> /dev/null", "2>&-", "2< README.md", "2>&1 | true"].iter().enumerate() {
+        let name = format!("k{at}");
+        let child = w.at(app.shopfloor(&["new", &name]).exit(0).any_err().stdout.trim_end());
+        child.spawn(&["notify", "failure", "no compiler here"]).exit(0).any_out().any_err();
+        app.sh(&format!("shopfloor rm {name} {stderr}")).exit(0).any_out();
+        assert!(!child.path.exists(), "{stderr}");
+        assert_eq!(app.spawn(&["events"]).exit(0).json_lines().len(), at + 1, "{stderr}");
+    }
+}
