@@ -365,7 +365,8 @@ pub fn run_post_checkout(
     let path = env.var("PATH").map(std::env::split_paths).into_iter().flatten();
     let path = std::env::join_paths(std::iter::once(own).chain(path)).unwrap_or_default();
     // `git hook run` would do, but sets GIT_DIR in a linked worktree, which `git worktree add` does not.
-    let own = file.map(|hook| format!("{} \"$@\" || status=$?\n", shell_word(hook)));
+    // The file is `$0`, because a script is text and a path need not be.
+    let own = file.map(|_| "\"$0\" \"$@\" || status=$?\n".to_owned());
     let word = |text: &str| shell_word(Path::new(text));
     let run = |hook: &ConfiguredHook| {
         let command = &hook.command;
@@ -375,7 +376,10 @@ pub fn run_post_checkout(
     let all: String = configured.iter().map(run).chain(own).chain(missing).collect();
     let cmd = match file {
         Some(hook) if all.lines().count() == 1 => Cmd::new(hook, env),
-        _ => Cmd::new(Path::new("/bin/sh"), env).args(["-c", &format!("status=0\n{all}exit $status"), "hooks"]),
+        _ => {
+            let sh = Cmd::new(Path::new("/bin/sh"), env).args(["-c", &format!("status=0\n{all}exit $status")]);
+            sh.arg(file.unwrap_or(Path::new("hooks")))
+        }
     };
     let cmd = cmd.var("PATH", path).dir(worktree).without_vars(LOCAL_VARS);
     cmd.args(["0".repeat(sha.len()).as_str(), sha, "1"]).show_through(scratch, pass).map(Some)

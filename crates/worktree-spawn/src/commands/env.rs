@@ -1,12 +1,11 @@
 //! `env`: an agent's environment.
 
-use std::path::Path;
+use std::ffi::OsStr;
 
 use serde_json::{Map, Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::git::LOCAL_VARS;
-use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::Ui;
 
 use crate::facts::agent_environment::{OPTIONAL, inherited, variables};
@@ -35,7 +34,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let variables = variables(&known);
     if ui.is_json() {
         let env: Map<String, Value> =
-            variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+            variables.iter().map(|(name, value)| ((*name).to_owned(), value.to_string_lossy().into())).collect();
         ui.json_of_both(&known.keys(), &json!({ "env": env }));
         return Ok(Exit::Done);
     }
@@ -45,12 +44,17 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let unset = unset.copied().chain(gone.filter(|name| is_name(name))).collect::<Vec<_>>().join(" ");
     for (name, value) in theirs.vars.iter().filter(|(name, value)| env.vars.get(*name) != Some(value)) {
         if let Some(name) = name.to_str().filter(|name| is_name(name)) {
-            ui.line(format!("export {name}={}", shell_word(Path::new(value))));
+            export(ui, name, value);
         }
     }
-    for (name, value) in variables {
-        ui.line(format!("export {name}='{}'", value.replace('\'', r"'\''")));
-    }
+    variables.iter().for_each(|(name, value)| export(ui, name, value));
     ui.line(format!("unset {unset}"));
     Ok(Exit::Done)
+}
+
+/// Prints the line that sets a variable, byte for byte: a path need not be Unicode.
+fn export(ui: &Ui, name: &str, value: &OsStr) {
+    let parts: Vec<&[u8]> = value.as_encoded_bytes().split(|byte| *byte == b'\'').collect();
+    let value = parts.join(br"'\''".as_slice());
+    ui.answer(&[b"export ".as_slice(), name.as_bytes(), b"='", value.as_slice(), b"'\n"].concat());
 }

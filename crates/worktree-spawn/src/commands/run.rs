@@ -167,7 +167,7 @@ fn run_contained(
     (program, args): (&Path, &[OsString]),
     known: &KnownAgent,
 ) -> Result<Status> {
-    let vars = variables(known).into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let vars = variables(known).into_iter().map(|(name, value)| (name.into(), value)).collect();
     let id = &known.agent.id;
     // What a person has committed meanwhile is there from the beginning.
     if matches!(sandbox.outside_move(), Ok(Some(_))) {

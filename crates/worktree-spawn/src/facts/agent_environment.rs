@@ -1,5 +1,6 @@
 //! The environment of a launched agent.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::agents::{self, SettingsForm};
@@ -36,22 +37,22 @@ pub fn settings_form(program: Option<&str>) -> SettingsForm {
 }
 
 /// The variables of a launched agent, in this order.
-pub fn variables(known: &KnownAgent) -> Vec<(&'static str, String)> {
+pub fn variables(known: &KnownAgent) -> Vec<(&'static str, OsString)> {
     let agent = &known.agent;
-    let mut all = vec![
-        ("SHOPFLOOR_AGENT_ID", agent.id.clone()),
-        ("SHOPFLOOR_SESSION_ID", agent.id.clone()),
-        ("SHOPFLOOR_PARENT", agent.parent.clone().unwrap_or_default()),
-        ("SHOPFLOOR_ROLE", agent.role.clone().unwrap_or_default()),
+    let mut all: Vec<(&'static str, OsString)> = vec![
+        ("SHOPFLOOR_AGENT_ID", agent.id.clone().into()),
+        ("SHOPFLOOR_SESSION_ID", agent.id.clone().into()),
+        ("SHOPFLOOR_PARENT", agent.parent.clone().unwrap_or_default().into()),
+        ("SHOPFLOOR_ROLE", agent.role.clone().unwrap_or_default().into()),
     ];
     // These two find the agent again once its worktree is gone.
     let git_dir = &known.worktree.git_dir;
     let common_dir =
         if known.worktree.is_main { Some(git_dir.as_path()) } else { git_dir.parent().and_then(Path::parent) };
-    all.extend(common_dir.map(|dir| ("SHOPFLOOR_REPOSITORY", dir.to_string_lossy().into_owned())));
-    all.extend(serde_json::to_string(agent).ok().map(|record| ("SHOPFLOOR_RECORD", record)));
+    all.extend(common_dir.map(|dir| ("SHOPFLOOR_REPOSITORY", dir.into())));
+    all.extend(serde_json::to_string(agent).ok().map(|record| ("SHOPFLOOR_RECORD", record.into())));
     let files = std::iter::once((TASK_VARIABLE, known.task_file())).chain(settings_files(known));
-    all.extend(files.filter(|(_, path)| path.exists()).map(|(name, path)| (name, path.to_string_lossy().into_owned())));
+    all.extend(files.filter(|(_, path)| path.exists()).map(|(name, path)| (name, path.into())));
     all
 }
 

@@ -312,9 +312,19 @@ fn that_a_worktree_cannot_lie_beside_the_checkout_is_said() {
     app.commit("README.md", "app\n");
     let odd = w.at(app.path.with_file_name(OsStr::from_bytes(b"odd\xff")));
     std::fs::rename(&app.path, &odd.path).unwrap();
+    // The place that the path names if it is taken for text.
+    let other = w.at(app.path.with_file_name("odd\u{fffd}"));
+    for (at, whose) in [(&odd, "own"), (&other, "other")] {
+        at.write(".git/hooks/post-checkout", &format!("#!/bin/sh\necho {whose} hook >&2\n"));
+        at.sh("chmod +x .git/hooks/post-checkout").exit(0);
+    }
     let made = odd.shopfloor(&["new", "feat"]).exit(0);
     made.out_has("/.shopfloor/worktrees/feat\n")
-        .err_has("inside of the checkout, because the path beside it is not UTF-8");
+        .err_has("inside of the checkout, because the path beside it is not UTF-8")
+        .err_has("own hook");
+    let is_there = "test -f \"$SHOPFLOOR_REPOSITORY/HEAD\"";
+    odd.spawn(&["run", "feat", "--", "sh", "-c", is_there]).exit(0);
+    odd.sh(&format!("eval \"$(worktree-spawn env feat)\" && {is_there}")).exit(0);
 }
 
 #[test]
