@@ -262,8 +262,8 @@ fn completed_command<C: CommandLine>() -> clap::Command {
 fn candidates(list: fn(&Env) -> Result<Vec<String>>, line: &[OsString]) -> Vec<CompletionCandidate> {
     let env = Env { args: line.to_vec(), ..Env::from_process().0 };
     // The words are as they were typed.
-    let mut dirs = line.windows(2).filter(|pair| pair[0] == "-C").map(|pair| pair[1].to_string_lossy());
-    let there = dirs.try_fold(env, |env, dir| env.at(&expand_home(&env, &dir)));
+    let mut dirs = line.windows(2).filter(|pair| pair[0] == "-C").map(|pair| &pair[1]);
+    let there = dirs.try_fold(env, |env, dir| env.at(&expand_home(&env, dir)));
     let values = there.and_then(|env| list(&env)).unwrap_or_default();
     // A shell puts them on a person's line as they are, and agents choose some of them.
     let is_plain = |value: &str| value.chars().all(|c| c.is_alphanumeric() || "._-/@+:=,".contains(c));

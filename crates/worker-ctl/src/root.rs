@@ -43,7 +43,7 @@ impl WorkerRoot {
     pub fn find(env: &Env, named: Option<&Path>, flags: &[(&str, Option<&Path>)]) -> Result<WorkerRoot> {
         let path = match named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from)) {
             Some(named) => {
-                let dir = env.cwd.join(expand_home(env, &named.to_string_lossy()));
+                let dir = env.cwd.join(expand_home(env, named));
                 require_root(env, &dir).map(|_| dir)?
             }
             None => search(env)?,
@@ -59,7 +59,7 @@ impl WorkerRoot {
     pub fn find_listed(env: &Env, named: Option<&Path>) -> Result<WorkerRoot> {
         let listed = known_dirs::roots(env)?;
         let path = match named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from)) {
-            Some(named) => real(&env.cwd.join(expand_home(env, &named.to_string_lossy()))),
+            Some(named) => real(&env.cwd.join(expand_home(env, named))),
             None => {
                 let enclosing = env.cwd.ancestors().find(|dir| listed.contains_key(*dir)).map(Path::to_path_buf);
                 let common = common_dir_of(&env.cwd);

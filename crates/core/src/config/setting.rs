@@ -324,11 +324,12 @@ pub fn is_anothers_home(path: &str) -> bool {
 }
 
 /// Turns `~` and `~/x` into paths below the home directory. Other paths stay unchanged.
-pub fn expand_home(env: &Env, path: &str) -> PathBuf {
-    let below = if path == "~" { Some("") } else { path.strip_prefix("~/") };
+pub fn expand_home(env: &Env, path: impl AsRef<Path>) -> PathBuf {
+    let path = path.as_ref();
+    let below = path.to_str().and_then(|path| if path == "~" { Some("") } else { path.strip_prefix("~/") });
     match (below, env.home()) {
         (Some(""), Some(home)) => home.to_path_buf(),
         (Some(below), Some(home)) => home.join(below),
-        _ => PathBuf::from(path),
+        _ => path.to_path_buf(),
     }
 }

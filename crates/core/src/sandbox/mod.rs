@@ -186,7 +186,7 @@ impl SandboxSettings {
 
     /// The same with whole paths. Exit 2 for a size that is none.
     fn checked(mut self, env: &Env) -> Result<SandboxSettings> {
-        self.read.iter_mut().for_each(|path| *path = expand_home(env, &path.to_string_lossy()));
+        self.read.iter_mut().for_each(|path| *path = expand_home(env, path.as_path()));
         let sizes = [("tmp", &self.tmp), ("object", &self.limits.object), ("total", &self.limits.total)];
         if let Some((key, size)) = sizes.into_iter().find(|(_, size)| bytes(size).is_none()) {
             return Err(Failure::malformed(format!("`{key} = {size:?}` of {} is no size", self.table))

@@ -131,7 +131,7 @@ fn find_root(
     flags: &Flags,
 ) -> Result<Option<PathBuf>> {
     let given = named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from));
-    let given = given.map(|dir| env.cwd.join(expand_home(env, &dir.to_string_lossy())));
+    let given = given.map(|dir| env.cwd.join(expand_home(env, dir)));
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     match (read_finished(env, &found.repo.common_dir)?, given) {
         (Some(recorded), Some(given)) if real(&recorded) != real(&given) => {

@@ -77,7 +77,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, root: Option<&Path>) -> Result<Exit>
         return Err(Failure::usage("the repository's name is no name of a directory"));
     }
     let default = || expand_home(env, "~/workers").join(name);
-    let root = root.map_or_else(default, |root| env.cwd.join(expand_home(env, &root.to_string_lossy())));
+    let root = root.map_or_else(default, |root| env.cwd.join(expand_home(env, root)));
     // Without a slash at its end: the repository is beside it.
     let root: PathBuf = root.components().collect();
     let list = DirList::roots(env).map(|list| list.path().with_extension("hosted.lock"));

@@ -126,7 +126,7 @@ pub fn add_clone(ctx: &Context<'_>) -> Result<()> {
 
 /// Finds the repository, its branch, and a directory for the root. Nothing is written.
 fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, NewRoot)> {
-    let absolute = |path: &Path| env.cwd.join(expand_home(env, &path.to_string_lossy()));
+    let absolute = |path: &Path| env.cwd.join(expand_home(env, path));
     let given =
         |flag: Option<&Path>, name: &str| flag.map(Path::to_path_buf).or_else(|| env.var(name).map(PathBuf::from));
     let (source, branch) =
@@ -164,6 +164,8 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
         (None, None) => default_target(env, &git, &repo.main_checkout, &source)?,
     };
     [&root, &repo.common_dir].into_iter().try_for_each(|path| require_listable(path))?;
+    require_nameable(&root, "choose another directory with `--root DIR`")?;
+    require_nameable(&source, "give its directory a name in UTF-8")?;
     refuse_taken(&git, &root, &source)?;
     // A home that is a repository has the usual place in it.
     if target.is_some() {
@@ -173,6 +175,14 @@ fn plan(env: &Env, args: &Args, (root, flags): CommonFlags<'_>) -> Result<(Git, 
     let (list, record) = (root_list(env)?, record_file(&repo.common_dir)?);
     [list.path(), &record].into_iter().filter_map(|path| path.parent()).try_for_each(fs::require_writable)?;
     Ok((git, NewRoot { root, repo, source, branch, recorded }))
+}
+
+/// Exit 2 for a path that neither the configuration nor the state of a root can name.
+fn require_nameable(path: &Path, hint: &str) -> Result<()> {
+    match path.to_str() {
+        Some(_) => Ok(()),
+        None => Err(Failure::usage(format!("{} cannot be used: its path is not UTF-8", path.display())).hint(hint)),
+    }
 }
 
 /// Exit 2 for a partial clone that lacks objects: git gives them to nobody, and fetches them only where it needs them.

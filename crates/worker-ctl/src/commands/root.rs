@@ -38,7 +38,7 @@ pub struct TrustArgs {
 }
 
 pub fn run(ui: &Ui, env: &Env, RootCommand::Trust(args): &RootCommand) -> Result<Exit> {
-    let dir = env.cwd.join(expand_home(env, &args.dir.to_string_lossy()));
+    let dir = env.cwd.join(expand_home(env, &args.dir));
     let root = &real(&dir);
     trust(ui, env, root, args.yes)?;
     if ui.is_dry() {

@@ -179,6 +179,26 @@ fn a_root_that_cannot_be_recorded_is_not_begun() {
     }
 }
 
+/// A program that takes such a path for text would make the root, or read the source, at another place.
+#[test]
+fn no_root_is_made_where_a_path_is_not_utf_8() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    for line in
+        ["HOME=$(printf '%s/h\\377' \"$HOME\") worker-ctl init", "worker-ctl init --target \"$(printf '../r\\377')\""]
+    {
+        app.sh(line).exit(2).any_out().err_has("its path is not UTF-8").err_has("--root DIR");
+    }
+    app.sh("git clone -q . \"$(printf '../odd\\377')\" && cp -r . \"$(printf '../odd\\357\\277\\275')\"").succeeds();
+    for line in
+        ["cd \"$(printf '../odd\\377')\" && worker-ctl init", "worker-ctl init --source \"$(printf '../odd\\377')\""]
+    {
+        app.sh(line).exit(2).any_out().err_has("its path is not UTF-8").err_has("a name in UTF-8");
+    }
+    assert_eq!(app.sh("ls -d ~/workers ~/h*/workers ../r* 2> /dev/null").any_status().stdout, "");
+}
+
 #[test]
 fn a_partial_clone_is_refused_with_the_command_that_fills_it() {
     let w = World::new();
