@@ -23,7 +23,6 @@ use crate::plan::prompt;
 use crate::plan::rebase::{self as plan, Rebase, Refresh, is_behind};
 use crate::plan::start::permit;
 use crate::plan::{require_at, require_clean};
-use crate::tmux::typing;
 use crate::work_repo::{MergeResult, is_rebasing, require_own_rebase};
 use crate::worker::{Checkout, Task, Worker};
 use crate::worker_notes::Note;
@@ -218,12 +217,11 @@ pub fn ask_to_resolve(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str,
     let text = prompt::conflicts(&ctx.repo.branch, ctx.root.config.given("validate"), &files);
     match deliver::deliver(ctx, worker, &input(paths), &text) {
         Ok(_) => fs::remove(&mark_file(ctx, tree)?).map(|()| Rebased::Conflicts(files)),
-        Err(failure) if typing::is_nothing_typed(&failure) => {
-            ctx.warn_on_failure(name, || undo(ctx, worker).map(drop));
+        // Where its record says so, the text may have arrived, and the worker may be resolving the conflicts already.
+        Err(failure) => {
+            ctx.warn_on_failure(name, || finish_open(ctx, &ctx.worker(name)?));
             Err(failure)
         }
-        // The text may have arrived, and the worker may be resolving the conflicts already.
-        Err(failure) => fs::remove(&mark_file(ctx, tree)?).and(Err(failure)),
     }
 }
 
@@ -309,7 +307,7 @@ fn mark_file(ctx: &Context<'_>, tree: &Path) -> Result<PathBuf> {
     Ok(layout::private(&ctx.repo.git_dir(tree)?)?.join("rebasing"))
 }
 
-/// Undoes a rebase that a killed command left. The caller holds the worker's lock.
+/// Undoes a rebase that a command left whose worker was not asked to resolve it. The caller holds the worker's lock.
 pub fn finish_open(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     match (mark_file(ctx, worker.tree()), &worker.task) {
         (Ok(mark), Task::Rebasing { .. }) => fs::remove(&mark),

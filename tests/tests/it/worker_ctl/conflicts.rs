@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::floor::Floor;
 use crate::support::worker::{assert_landed, by_hand, commit, floor, head, ref_with, staff, tip, tree, up, work};
-use crate::support::world::{World, text, wait_for};
+use crate::support::world::{World, text, wait_for, which};
 
 /// A worker's status without its last activity.
 fn record(floor: &Floor<'_>, name: &str) -> Value {
@@ -182,6 +182,30 @@ fn a_rebase_that_conflicts_only_commit_by_commit_changes_nothing() {
     floor.ctl(&["accept", "adam"]).succeeds();
     assert_landed(&floor, "adam", &old, "");
     assert_eq!(floor.app.read("README.md"), "theirs\n");
+}
+
+#[test]
+fn a_rebase_is_undone_where_it_cannot_be_recorded_that_the_worker_is_asked() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = by_hand(&floor, "adam", &[("README.md", "mine\n")]);
+    let sha = head(&adam);
+    floor.app.commit("README.md", "theirs\n");
+    // In the way of each write of the state, as a full disk, from the rebase on.
+    let in_the_way = floor.root.path.join("state.json.next");
+    let body = format!("case \"$FULL $* \" in '1 '*' --onto '*) mkdir '{}' ;; esac", in_the_way.display());
+    w.program("git", &format!("{body}\nexec '{}' \"$@\"", which("git").display()));
+    for (command, code) in [(&["patrol"][..], 0), (&["accept", "adam"][..], 4), (&["rebase", "adam"][..], 4)] {
+        floor.root.run_with("worker-ctl", command, &[("FULL", "1")]).exit(code).any_out().err_has("cannot replace");
+        std::fs::remove_dir(&in_the_way).unwrap();
+        assert!(!floor.root.has(".git/worktrees/adam/rebase-merge"), "{command:?}");
+        assert_eq!((head(&adam), adam.git(&["status", "--porcelain"])), (sha.clone(), String::new()), "{command:?}");
+        assert_eq!(text(&floor.status("adam"), "/status"), "needs_review", "{command:?}");
+    }
+    wait_for(|| floor.prompts().len() == 1);
+    floor.ctl(&["accept", "adam"]).exit(1).any_err();
+    assert_eq!(text(&floor.status("adam"), "/status"), "rebasing");
+    wait_for(|| floor.prompts().len() == 2);
 }
 
 #[test]
