@@ -116,12 +116,6 @@ impl Tmux {
         self.cmd().args(args.iter().map(|arg| escape_semicolon(arg))).input(input).capture()
     }
 
-    /// Sends keys to a pane. The same call leaves copy mode first, because a person may enter it at any time.
-    pub fn send_keys(&self, pane: &str, args: &[&str]) -> Result<Output> {
-        let first = ["copy-mode", "-q", "-t", pane, ";"].map(str::to_owned);
-        self.cmd().args(first.into_iter().chain(args.iter().map(|arg| escape_semicolon(arg)))).capture()
-    }
-
     /// The output of a command; fails when tmux fails.
     pub fn must(&self, args: &[&str]) -> Result<String> {
         let output = self.run(args)?;

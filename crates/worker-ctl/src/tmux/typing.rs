@@ -7,9 +7,9 @@ use std::time::Duration;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
-use shopfloor_core::proc;
+use shopfloor_core::proc::{self, Status};
 
-use super::{Tmux, Typist};
+use super::{Tmux, Typist, escape_semicolon};
 use crate::failure;
 use crate::layout;
 use crate::poll;
@@ -157,7 +157,7 @@ pub fn type_buffer(
     let _deferred = proc::defer_signals();
     let brackets: &[&str] = if agent.paste == Paste::Lines { &[] } else { &["-p"] };
     let paste = [&["paste-buffer"], brackets, &["-d", "-b", buffer, "-t", pane]].concat();
-    if !tmux.send_keys(pane, &paste)?.status.success() {
+    if !send_keys(tmux, pane, &paste)? {
         tmux.run(&["delete-buffer", "-b", buffer])?;
         return Err(not_delivered(name, Failure::failed("tmux could not paste")));
     }
@@ -205,8 +205,7 @@ pub fn file_prompt(file: &Path) -> String {
 /// Clears the program's context, if the agent has a command for that.
 pub fn clear(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
     let Some(clear) = &agent.clear else { return Ok(()) };
-    let typed = tmux.send_keys(pane, &["send-keys", "-t", pane, "-l", "--", clear])?;
-    if !typed.status.success() {
+    if !send_keys(tmux, pane, &["send-keys", "-t", pane, "-l", "--", clear])? {
         return Err(Failure::failed("tmux could not send keys"));
     }
     thread::sleep(debounce(clear.len()));
@@ -215,11 +214,23 @@ pub fn clear(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
     Ok(())
 }
 
+/// Sends keys to a pane. The same call leaves copy mode first, because a person may enter it at any time. Returns whether
+/// tmux has done so. Fails if a signal ended the client, because the server may have done it all the same.
+fn send_keys(tmux: &Tmux, pane: &str, args: &[&str]) -> Result<bool> {
+    let first = ["copy-mode", "-q", "-t", pane, ";"].map(str::to_owned);
+    let words = first.into_iter().chain(args.iter().map(|arg| escape_semicolon(arg)));
+    let output = tmux.cmd().args(words).capture()?;
+    match output.status {
+        Status::Exited(code) => Ok(code == 0),
+        Status::Signalled(_) => tmux.check(args, output).map(|_| false),
+    }
+}
+
 /// Sends the key that submits. It is sent again only when tmux itself failed.
 pub fn submit(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
     let key = agent.submit_key.as_deref().unwrap_or("Enter");
     for _ in 0..2 {
-        if tmux.send_keys(pane, &["send-keys", "-t", pane, key])?.status.success() {
+        if send_keys(tmux, pane, &["send-keys", "-t", pane, key])? {
             return Ok(());
         }
         thread::sleep(Duration::from_millis(200));

@@ -127,6 +127,25 @@ fn no_text_is_appended_to_an_unsubmitted_one() {
     assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
 }
 
+/// The client of tmux was killed when its server had pasted the text.
+#[test]
+fn a_text_whose_paste_was_killed_is_not_typed_again() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.root.write("config.toml", &(floor.root.read("config.toml") + ECHO));
+    floor.ctl(&["add", "adam", "--agent", "echo"]).succeeds();
+    floor.up();
+    let tmux = which("tmux");
+    let cut = "case \"$CUT $*\" in '1 '*' paste-buffer '*) \"$tmux\" \"$@\"; kill -KILL $$ ;; esac";
+    w.program("tmux", &format!("tmux='{}'\n{cut}\nexec \"$tmux\" \"$@\"", tmux.display()));
+    let start = ["start", "--worker", "adam", "--prompt", "the first text"];
+    let killed = floor.root.run_with("worker-ctl", &start, &[("CUT", "1")]).exit(4);
+    killed.err_has("tmux paste-buffer failed with signal 9").err_has("it is unknown whether anything was typed");
+    wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("the first text"));
+    floor.ctl(&start).exit(1).err_has("may be in the input line of adam");
+    assert_eq!(text(&floor.status("adam"), "/task"), "working");
+}
+
 #[test]
 fn a_text_that_was_typed_and_cannot_be_recorded_is_not_to_be_given_again() {
     let w = World::new();
