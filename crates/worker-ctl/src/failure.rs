@@ -18,7 +18,7 @@ pub const CONFLICT: FailureKind = FailureKind::new("conflict", Exit::No);
 pub const DIRTY: FailureKind = FailureKind::new("dirty", Exit::No);
 /// What is to be created exists already.
 pub const EXISTS: FailureKind = FailureKind::new("exists", Exit::No);
-/// A text may be in the worker's input line, not submitted.
+/// A text may be in the worker's input line, not submitted, or may not have arrived.
 pub const IN_DOUBT: FailureKind = FailureKind::new("in_doubt", Exit::No);
 /// The root holds something that would be lost.
 pub const IN_USE: FailureKind = FailureKind::new("in_use", Exit::No);

@@ -397,6 +397,9 @@ impl Worker {
                 _ => note.to_string(),
             };
         }
+        if let Some((why, hint)) = self.untold() {
+            return format!("{why}; {hint}");
+        }
         match self.task {
             Task::Rejected => format!("it was sent back; tell it more: {}", self.message_hint("TEXT")),
             Task::Rebasing { .. } if !self.goes_on() => format!("let it go on: `worker-ctl resume {name}`"),
@@ -404,6 +407,15 @@ impl Worker {
             Task::Idle => idle_hint(self.adopted.as_ref(), self.tree()),
             _ => "`worker-ctl status` shows who needs review".to_owned(),
         }
+    }
+
+    /// Why a text about its open task may not have reached it, and what to do then.
+    pub fn untold(&self) -> Option<(String, String)> {
+        let is_of_task = |purpose: &str| !["message", "continue"].contains(&purpose);
+        let is_it = |note: &&Note| matches!(note, Note::NotTyped(purpose) if is_of_task(purpose));
+        let note = self.notes.iter().find(is_it).filter(|_| self.has_open_task())?;
+        let ways = "look with `worker-ctl peek NAME`; if it is not there: `worker-ctl start --resume NAME`";
+        Some((note.to_string(), ways.replace("NAME", &self.name)))
     }
 
     /// Its notes, but for what is done without a person when its usage limit ends.

@@ -99,7 +99,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 ctx.ui.note("more work at once than `max_working` lets the queue start");
             }
             let (worker, lock) = commands::locked(ctx, name)?;
-            let has_it = worker.pending_send.is_none() && worker.work.prompt.as_ref() == Some(&prompt);
+            let is_told = worker.pending_send.is_none() && worker.untold().is_none();
+            let has_it = is_told && worker.work.prompt.as_ref() == Some(&prompt);
             if has_it && worker.task != Task::Idle && begun(ctx, args)?.is_some() {
                 return commands::print_delivery(ctx, name, Ok((worker, DeliveryVerdict::Delivered)));
             }

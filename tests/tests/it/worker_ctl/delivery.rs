@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{agent, kill_agent, prompts, refused, send_message, staff};
+use crate::support::worker::{agent, kill_agent, prompts, refused, send_message, staff, tree};
 use crate::support::world::{World, text, wait_for, which, write};
 
 /// An agent whose terminal shows what is typed. It prints nothing itself, because that would be mixed into what the
@@ -170,6 +170,33 @@ fn a_text_that_was_typed_and_cannot_be_recorded_is_not_to_be_given_again() {
     give(&["message", "adam", "hello"]);
     wait_for(|| floor.prompts().len() == 3);
     assert_eq!(floor.prompts()[1..], ["and write", "hello"]);
+}
+
+#[test]
+fn a_text_that_was_not_typed_is_given_again_before_any_other() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let kill = "case \"$KILL $*\" in '1 '*' load-buffer '*) kill -KILL $PPID; exit 1 ;; esac";
+    w.program("tmux", &format!("{kill}\nexec '{}' \"$@\"", which("tmux").display()));
+    let given_again = |args: &[&str], n: usize, part: &str| {
+        let killed = floor.root.run_with("worker-ctl", args, &[("KILL", "1")]).any_status().any_out().any_err();
+        assert!(killed.status.is_none(), "{killed}");
+        for args in [args, &["message", "adam", "hello"]] {
+            let refused = floor.ctl(args).exit(1);
+            refused.err_has("text may not have arrived").err_has("`worker-ctl start --resume adam`");
+        }
+        floor.ctl(&["start", "--resume", "adam"]).succeeds();
+        wait_for(|| floor.prompts().len() == n);
+        assert!(floor.prompts()[n - 1].contains(part), "{:?}", floor.prompts());
+        assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
+    };
+    given_again(&["start", "adam", "--task", "think twice"], 1, "think twice");
+    tree(&floor, "adam").commit("README.md", "mine\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["review", "adam"]).succeeds();
+    given_again(&["reject", "adam", "Say why."], 2, "Say why.");
+    floor.app.commit("README.md", "theirs\n");
+    given_again(&["rebase", "adam"], 3, "conflict");
 }
 
 /// The command that clears the context is typed too. After a kill, the task is not appended to it.

@@ -334,11 +334,18 @@ impl MachineStep<'_> {
     }
 }
 
-/// Refuses with exit 1 while a text may be in the worker's input line, unless a person overrules this.
+/// Refuses with exit 1 while a text may be in the worker's input line, unless a person overrules this. While one may not
+/// have arrived, this refuses all that do not give it again, because none would tell of it any more.
 fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
     let name = &worker.name;
-    if !worker.program.is_in_doubt || input.is_forced() || matches!(input, Input::Typing { .. }) {
+    if input.is_forced() || matches!(input, Input::Typing { .. }) {
         return Ok(());
+    }
+    if !worker.program.is_in_doubt {
+        let untold = worker.untold().filter(|_| !matches!(input, Input::Resume { is_continued: false, .. }));
+        let Some((why, hint)) = untold else { return Ok(()) };
+        let refused = failure::IN_DOUBT.failure(format!("{name}: {why}"));
+        return Err(refused.hint(hint).hint("if it is there, the next text goes with `--force`"));
     }
     Err(failure::IN_DOUBT
         .failure(format!("a text may be in the input line of {name}"))
