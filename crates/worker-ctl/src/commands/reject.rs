@@ -96,8 +96,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         None => Ok(prompt::rejection(&message, &commands::diff(ctx, &sha)?)),
     };
     let exit = commands::give(ctx, &worker, &input, would, text)?;
-    if let (Some(sent), Exit::Done, false) = (&comments, exit, ctx.is_dry) {
-        comment::forget(ctx, &name, &sent.comments)?;
+    if let (Some(sent), Exit::Done, false) = (&comments, exit, ctx.is_dry)
+        && let Err(failure) = comment::forget(ctx, &name, &sent.comments)
+    {
+        // A failure would ask for the same command again.
+        ctx.ui.warn(format!("the text was sent to {name}, but its comments could not be taken out: {failure}"));
     }
     Ok(exit)
 }

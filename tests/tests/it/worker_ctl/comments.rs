@@ -125,6 +125,23 @@ fn comments_are_kept_until_they_are_sent_as_one_message() {
 }
 
 #[test]
+fn comments_that_cannot_be_taken_out_are_sent_all_the_same() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    reviewed(&floor, "adam");
+    floor.ctl(&["comment", "adam", "ä b.rs:2", "Say why."]).succeeds();
+    let lock = floor.root.path.join("locks/comments.lock");
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::create_dir(&lock).unwrap();
+    let file = floor.root.path.join("comments/adam.json");
+    let sent = floor.ctl(&["reject", "adam", "--comments", file.to_str().unwrap()]).exit(0).any_out();
+    sent.err_has("warning: the text was sent to adam, but its comments could not be taken out: ");
+    wait_for(|| floor.prompts().last().is_some_and(|last| last.contains("Say why.")));
+    assert_eq!(floor.status("adam")["task"], "rejected");
+    floor.ctl(&["comment", "adam"]).exit(0).out_has("ä b.rs:2 (was sent): Say why.");
+}
+
+#[test]
 fn comments_written_by_hand_name_lines_of_the_diff() {
     let w = World::new();
     let floor = adopted_floor(&w);
