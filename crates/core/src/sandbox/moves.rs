@@ -197,6 +197,9 @@ impl Sandbox {
         match output.status {
             Status::Exited(0) => Ok(true),
             Status::Exited(9) => Ok(false),
+            // How a program inside ended is an exit code here.
+            Status::Signalled(_) => Err(Failure::failed(format!("the sandbox ended with {}", output.status))
+                .hint("run the same command again, which goes on from there")),
             // What was committed outside is there already.
             _ if base.is_empty() => Err(failure()),
             // Hooks in the worktree are the agent's, and nobody has looked at them.
@@ -208,7 +211,8 @@ impl Sandbox {
         }
     }
 
-    /// Finishes a move that a kill interrupted. Returns whether the last one was carried out.
+    /// Finishes a move that a kill interrupted. Returns whether the last one was carried out. One of which nobody knows how far
+    /// it got stays open.
     pub(super) fn finish_move(&self) -> Result<bool> {
         let journal = self.dir.join("move");
         let Some(text) = fs::read_no_follow(&journal)? else { return Ok(true) };
@@ -224,6 +228,10 @@ impl Sandbox {
         if open.what == What::Worktree && moved.is_err() {
             // Why the move failed is told.
             let _ = self.run_script(UNDO, open);
+        }
+        // It may have been done. Then what is recorded outside has to follow.
+        if moved.as_ref().is_err_and(|failure| ["failed", "interrupted"].contains(&failure.kind)) {
+            return moved;
         }
         if matches!(moved, Ok(true)) {
             let git = Git::find(&self.env)?.common(&self.common_dir)?;

@@ -8,7 +8,7 @@ use crate::support::floor::Floor;
 use crate::support::forge::Forge;
 use crate::support::sandbox::works;
 use crate::support::worker::{assert_landed, configure, event, program, prompts, table, tip, tree, work};
-use crate::support::world::{World, find, skip, text, wait_for, write};
+use crate::support::world::{World, find, skip, text, wait_for, which, write};
 
 /// A floor with a worker in a sandbox, if this machine can make one.
 fn contained(w: &World) -> Option<Floor<'_>> {
@@ -134,6 +134,22 @@ fn a_move_that_git_cannot_finish_inside_leaves_the_worktree_as_it_was() {
     assert_eq!((adam.read("a.txt") + &adam.read("d/f"), adam.has("come")), ("one\none\n".into(), false));
     run_inside(&floor, "test -z \"$(git status --porcelain)\" && touch clean");
     wait_for(|| adam.has("clean"));
+}
+
+#[test]
+fn a_move_whose_sandbox_is_killed_is_done_by_the_next_command() {
+    let w = World::new();
+    let Some(floor) = contained(&w) else { return };
+    let (real, kill) = (which("bwrap").display().to_string(), "kill -KILL $$");
+    for (n, deed) in [kill.to_owned(), format!("'{real}' \"$@\"; {kill}")].iter().enumerate() {
+        work(&floor, "adam", &format!("COMMIT {n}.txt one Write {n}"));
+        let old = tip(&floor);
+        w.program("bwrap", &format!("case \"$*\" in *'reset -q --keep'*) {deed} ;; esac; exec '{real}' \"$@\""));
+        floor.ctl(&["accept", "adam"]).exit(4).any_out().err_has("not all is done: the sandbox ended with signal 9");
+        std::fs::remove_file(w.path("bin/bwrap")).unwrap();
+        floor.ctl(&["patrol"]).succeeds().any_err();
+        assert_landed(&floor, "adam", &old, deed);
+    }
 }
 
 #[test]
