@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use shopfloor_core::env::starts_programs;
 use shopfloor_core::text::is_like;
 
@@ -66,7 +67,7 @@ const SETTINGS: &str = ".claude.json *.mcp.json mcp.json mcp.jsonc mcp_config.js
 /// The key paths of such settings that start nothing: lists of permissions, the model, and what a person sees.
 const HARMLESS: &str = "$schema permissions.allow permissions.ask permissions.deny tools.allowed allowedTools \
     disabledMcpjsonServers env.*_TELEMETRY env.MAX_* env.DISABLE_* env.CLAUDE_CODE_MAX_* model small_model \
-    review_model model_context_window service_tier theme language outputStyle verbose effortLevel \
+    review_model model_context_window service_tier theme language verbose effortLevel \
     alwaysThinkingEnabled fastMode includeCoAuthoredBy includeGitInstructions attribution.* spinner* show* \
     cleanupPeriodDays prefersReducedMotion terminalProgressBarEnabled respectGitignore autoMemoryEnabled editorMode \
     model_reasoning_* model_verbosity personality hide* web_search file_opener check_for_update_on_startup tui.* \
@@ -75,6 +76,24 @@ const HARMLESS: &str = "$schema permissions.allow permissions.ask permissions.de
     stream code-theme vim *-color map-tokens editor.* diffEditor.* explorer.* breadcrumbs.* zenMode.* workbench.* \
     window.* files.* search.* cSpell.words peacock.* tab_size hard_tabs soft_wrap preferred_line_length \
     buffer_font_* ui_font_* vim_mode icon_theme";
+
+/// What some of those hold. Of a value of another type nothing is known: a program may skip the whole file, with what
+/// restricts it there.
+const TYPES: [(&str, fn(&str) -> bool); 5] = [
+    ("permissions.* tools.allowed allowedTools disabledMcp* cSpell.words", is_json::<Vec<String>>),
+    (
+        "$schema *model edit-format service_tier *theme language effortLevel attribution.commit attribution.pr \
+        editorMode model_verbosity personality web_search file_opener output.format *-color soft_wrap",
+        is_json::<String>,
+    ),
+    (
+        "verbose always* fastMode include* spinner*Enabled show* hide* prefers* terminal* respect* auto* check_for* \
+        vim* *-mode pretty stream hard_tabs",
+        is_json::<bool>,
+    ),
+    ("cleanupPeriodDays model_context_window map-tokens tab_size preferred_line_length", is_json::<f64>),
+    ("env.*", |value| !value.starts_with(['[', '{'])),
+];
 
 /// Among those of editors, the ones that start something.
 const HARMFUL: &str = "editor.codeActions* workbench.externalBrowser security.* chat.* task.* amp.* *.buildScripts.enable *.procMacro.enable \
@@ -134,6 +153,15 @@ fn ends_like(path: &Path, patterns: &str) -> bool {
     // On some file systems all spellings of a name are one file.
     let path = path.to_string_lossy().to_lowercase();
     path.match_indices('/').map(|(at, _)| at + 1).chain([0]).any(|at| is_like(&path[at..], patterns))
+}
+
+fn is_json<T: DeserializeOwned>(value: &str) -> bool {
+    serde_json::from_str::<T>(value).is_ok()
+}
+
+/// Whether a value, as JSON spells it, has the type that is known of this key path.
+pub fn has_known_type(path: &str, value: &str) -> bool {
+    TYPES.iter().all(|(paths, fits)| !is_like(path, paths) || fits(value))
 }
 
 /// Whether nothing below this key path of such settings starts a program or frees one from asking.

@@ -195,7 +195,9 @@ pub fn additions(kind: FileType, bytes: &[u8], entries: &[EntryPath], known: &[&
     let adds = |entry: &&EntryPath| {
         at(&tree, &entry.0).is_some_and(|tree| {
             let known: Vec<&Tree> = known.iter().filter_map(|tree| at(tree, &entry.0)).collect();
-            is_more(tree, &known, 2)
+            // An empty list is more where a text has to be.
+            let has_type = execution_risk::has_known_type(&entry.to_string(), &tree.spelling());
+            is_more(tree, &known, 2) || !has_type && !known.contains(&tree)
         })
     };
     entries.iter().filter(adds).cloned().collect()
@@ -245,7 +247,8 @@ fn find_unsafe(path: &mut Vec<String>, trees: &[&Tree], found: &mut Vec<EntryPat
     let is_dotted = parts.len() == 1 && parts[0].contains('.');
     let is_harmless =
         |tree: &&Tree| matches!(tree, Tree::Leaf(leaf) if execution_risk::is_harmless_value(&spelled, is_dotted, leaf));
-    if execution_risk::is_harmless(&spelled) || trees.iter().all(is_harmless) {
+    let has_type = |tree: &&Tree| execution_risk::has_known_type(&spelled, &tree.spelling());
+    if execution_risk::is_harmless(&spelled) && trees.iter().all(has_type) || trees.iter().all(is_harmless) {
         return true;
     }
     if execution_risk::has_harmless(&spelled) && trees.iter().all(|tree| matches!(tree, Tree::Object(_))) {

@@ -25,7 +25,7 @@ fn why(s: &Scene<'_>, path: &str) -> String {
 }
 
 /// A file, its text, the text that an agent writes, the entry that waits, and what it is.
-const SETTINGS: [[&str; 5]; 27] = [
+const SETTINGS: [[&str; 5]; 33] = [
     [LOCAL, "{}", r#"{"statusLine": {"type": "command", "command": "evil"}}"#, "statusLine", "a status line"],
     [".claude/settings.json", "{}", r#"{"apiKeyHelper": "evil"}"#, "apiKeyHelper", "a helper"],
     ["a/.claude/settings.json", "{}", r#"{"awsAuthRefresh": "evil"}"#, "awsAuthRefresh", "a helper"],
@@ -59,6 +59,12 @@ const SETTINGS: [[&str; 5]; 27] = [
     ["k/.claude/settings.json", "{}", r#"{"env": {"Npm_config_script_shell": "/x"}}"#, "env", "the environment"],
     ["l/.claude/settings.json", "{}", r#"{"env": {"GOCACHEPROG": "/x"}}"#, "env", "the environment"],
     ["m/.claude/settings.json", "{}", r#"{"env": {"NOBODY_KNOWS": "/x"}}"#, "env", "the environment"],
+    ["n/.claude/x.json", "{}", r#"{"permissions": {"allow": ["R", {"x": 1}]}}"#, "permissions", "wider permissions"],
+    ["o/.claude/settings.json", "{}", r#"{"model": {"x": "y"}}"#, "model", "perhaps a program"],
+    ["s/.claude/settings.json", "{}", r#"{"theme": []}"#, "theme", "perhaps a program"],
+    ["p/.claude/settings.json", "{}", r#"{"cleanupPeriodDays": "9"}"#, "cleanup", "perhaps a program"],
+    ["q/.claude/settings.json", "{}", r#"{"env": {"MAX_X": {}}}"#, "env", "the environment"],
+    ["r/.claude/settings.json", "{}", r#"{"outputStyle": "x"}"#, "outputStyle", "perhaps a program"],
     ["b/.vscode/settings.json", "{}", r#"{"amp.x": true}"#, "amp.x", "perhaps a program"],
     [
         "c/.vscode/settings.json",
