@@ -128,6 +128,8 @@ fn a_forged_snapshot_restores_nothing() {
     forge(&app, "snapshot.env", "A=evil\n");
     let out = app.apply(&["env", "review", "--discard", "A"]).exit(4);
     out.err_has("snapshot.env is not as it was taken").err_has("env snapshot");
+    // Another one would end the question about what is new.
+    out.err_has("earlier version").err_has("env diff --reveal").err_has("take out what should not stay");
     assert_eq!(app.read(".sweatshop-env"), "A=2\n");
     // A forged one is not made genuine by an apply.
     w.area("[env]\nA = \"1\"\nB = \"1\"\n");

@@ -10,7 +10,7 @@ use shopfloor_core::ui::Ui;
 
 use super::diff::{describe, note_removed, require_snapshot, require_usable};
 use crate::apply;
-use crate::env_file::EnvFile;
+use crate::env_file::{EnvFile, FILE};
 use crate::env_variable;
 use crate::facts::{self, LoadOptions};
 use crate::failure;
@@ -129,12 +129,18 @@ fn ask(ui: &Ui, change: &Change) -> Result<Answer> {
     }
 }
 
-/// Loads the snapshot that old values are restored from; exit 4 when an agent may have written it.
+/// Loads the snapshot that old values are restored from; exit 4 when an agent may have written it. With another one no
+/// variable that is there then is asked about any more, which the hint has to say.
 fn require_own_snapshot(worktree: &OpenWorktree) -> Result<EnvFile> {
     let path = layout::snapshot(&worktree.repo);
     snapshot::load_listed(worktree)?.ok_or_else(|| {
         Failure::failed(format!("{} is not as it was taken", path.display()))
-            .hint(format!("`rm {}`, then take another with `sweatfile-apply env snapshot`", shell_word(&path)))
+            .hint(format!(
+                "an earlier version or an agent wrote it, and with another one no review asks about what {FILE} has \
+                 now: look at that file and at `sweatfile-apply env diff --reveal`, take out what should not stay, then \
+                 `rm {}` and `sweatfile-apply env snapshot`",
+                shell_word(&path)
+            ))
     })
 }
 
