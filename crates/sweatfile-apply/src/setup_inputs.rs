@@ -111,7 +111,7 @@ const MODULES: &str = "*.pm *.pmc *.pl *.rb *.so";
 /// The directories of that table that are known only together with the one above them.
 pub const PROGRAM_DIRS: [&str; 2] = ["node_modules/.bin", ".venv/bin"];
 
-/// What files of requirements include one another by, with `-r` and `-c`: nobody can tell which without reading them.
+/// The names that files of requirements have. With `-r` and `-c` one includes others, and only its text tells which.
 const REQUIREMENTS: &str = "*.txt *.in";
 
 const WILD: [char; 4] = ['*', '?', '[', ']'];
