@@ -228,6 +228,7 @@ pub struct Program {
     pub session: Session,
     pub fault: Option<Fault>,
     pub pane_id: Option<String>,
+    /// Its process. It stays known when the session is gone, which tells a program that still runs from a later one.
     pub pane_pid: Option<i32>,
     /// The pane whose crash was counted.
     pub dead_pane: Option<String>,

@@ -23,7 +23,7 @@ use crate::plan::machine::{Input, waits_in_queue};
 use crate::poll;
 use crate::program_config::{AgentTable, Delivery, End};
 use crate::tmux::{Pane, Tmux, is_begun, typing};
-use crate::worker::{Activity, Session, Work, Worker};
+use crate::worker::{Activity, Program, Session, Work, Worker};
 use crate::worker_notes::Fault;
 
 /// How long programs have to end after Ctrl-C, and after TERM or KILL, all of them together.
@@ -95,10 +95,15 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     }
     let (pane, job, is_ready) = match existing {
         Some(pane) if pane.end.is_none() => {
+            let unrecorded = unrecorded_start(worker, &pane);
+            if let Some(begun) = &unrecorded {
+                transition::record(ctx, &worker.name, begun)?;
+            }
             // A killed command may have left the program waiting for an answer.
             // Of a job it is not known, either, whether it waits.
             let is_known = worker.program.job.is_none() || worker.program.pane_id.as_ref() == Some(&pane.id);
-            let is_ready = !is_begun(worker, &pane) && worker.program.fault != Some(Fault::NotReady) && is_known;
+            let is_begun = unrecorded.is_some() || is_begun(worker, &pane);
+            let is_ready = !is_begun && worker.program.fault != Some(Fault::NotReady) && is_known;
             (pane, worker.program.job.clone(), is_ready)
         }
         ended => {
@@ -133,6 +138,15 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     }
     transition::record(ctx, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
+}
+
+/// The input that records the start of a program that runs in a worker's pane, if a command was killed before it recorded
+/// that, or could not. What the program knows is not known then, so that it counts as one that knows nothing of the task.
+pub fn unrecorded_start(worker: &Worker, pane: &Pane) -> Option<Input> {
+    let Program { session, pane_pid, job, .. } = &worker.program;
+    let is_unrecorded = *session != Session::Up && *pane_pid != Some(pane.pid) && pane.end.is_none();
+    let (id, job) = (pane.id.clone(), job.clone());
+    is_unrecorded.then_some(Input::SessionBegun { pane: id, pid: pane.pid, job, is_continued: false })
 }
 
 /// Starts a worker's program, in the pane of one that has `ended` where that is still there. Returns the job that it is.

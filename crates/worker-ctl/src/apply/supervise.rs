@@ -15,7 +15,7 @@ use shopfloor_core::time::Unit;
 use crate::apply::bring_up::{bring_up, locked, make_missing};
 use crate::apply::deliver::go_on;
 use crate::apply::patrol::{self, PatrolScope};
-use crate::apply::{check, give_task, host_status, recover, shutdown, transition};
+use crate::apply::{check, give_task, host_status, recover, session, shutdown, transition};
 use crate::attention::ends;
 use crate::context::Context;
 use crate::facts::{clashes, processes};
@@ -454,14 +454,15 @@ fn find_missing(ctx: &Context<'_>, is_first: bool) -> Result<(Vec<String>, Vec<S
     }
     let state = ctx.state()?;
     let panes = ctx.tmux()?.panes()?;
-    // Sessions that an earlier `up` left are adopted as they are, unless the program never got ready for input.
+    // Sessions that an earlier `up` left are adopted as they are, unless the program was never recorded as ready for input.
     for worker in
         state.workers.values().filter(|worker| worker.program.session != Session::Up && worker.program.fault.is_none())
     {
         if let Some(pane) = tmux::find(&panes, worker).filter(|pane| pane.end.is_none() && !is_begun(worker, pane))
             && let Some(_lock) = ctx.try_lock(&worker.name)?
         {
-            transition::observe(ctx, worker, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
+            let up = Input::SessionUp { pane: pane.id.clone(), pid: pane.pid };
+            transition::observe(ctx, worker, &session::unrecorded_start(worker, pane).unwrap_or(up))?;
         }
     }
     // Record crashes before anything is started, so that a program with an unrecorded crash is not restarted.

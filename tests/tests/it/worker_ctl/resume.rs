@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::floor::Floor;
 use crate::support::worker::{by_hand, event, hook, program, prompts, staff, table, tmux, tree, up, work};
-use crate::support::world::{World, text, wait_for};
+use crate::support::world::{World, text, wait_for, which};
 
 /// Ends the tmux server and all programs at once, as a reboot does. Nothing records that.
 fn reboot(floor: &Floor<'_>) {
@@ -117,6 +117,45 @@ fn one_command_after_a_crash_makes_a_worker_go_on() {
     hook(&floor, "eve", &json!({ "hook_event_name": "PermissionRequest", "session_id": "s-1", "tool_name": "Bash" }));
     floor.ctl(&["resume", "eve"]).exit(1).any_out().err_has("it asks a question");
     assert_eq!(counts(), (3, 3));
+}
+
+#[test]
+fn a_program_whose_start_was_not_recorded_gets_its_task_and_one_that_has_it_does_not() {
+    let w = World::new();
+    let floor = staff(&w, &["eve"]);
+    floor.ctl(&["start", "eve", "--task", "ponder"]).succeeds();
+    wait_for(|| floor.prompts().len() == 1);
+    // With FULL, something is in the way of each write of the state, as a full disk, from the start of a program on. With
+    // KILL, a `down` is killed that has ended nothing yet.
+    let in_the_way = floor.root.path.join("state.json.next");
+    let body = format!(
+        "case \"$FULL$KILL $*\" in 'full '*' new-session '*) mkdir '{}' ;; 'kill '*' C-c') kill -KILL $PPID; exit 1 ;; esac",
+        in_the_way.display()
+    );
+    w.program("tmux", &format!("{body}\nexec '{}' \"$@\"", which("tmux").display()));
+    let down = floor.root.run_with("worker-ctl", &["down", "eve"], &[("KILL", "kill")]);
+    assert!(down.any_status().any_out().any_err().status.is_none());
+    floor.up();
+    let eve = floor.status("eve");
+    assert_eq!((text(&eve, "/status"), &eve["notes"]), ("working", &json!([])));
+    let start_unrecorded = |command: &str| {
+        floor.ctl(&["down"]).succeeds();
+        let failed = floor.root.run_with("worker-ctl", &[command, "eve"], &[("FULL", "full")]).exit(4).any_out();
+        failed.err_has("cannot replace");
+        std::fs::remove_dir(&in_the_way).unwrap();
+    };
+    start_unrecorded("resume");
+    floor.ctl(&["resume", "eve"]).exit(0).any_err().out_has("start eve");
+    wait_for(|| floor.prompts().len() == 2);
+    assert!(floor.prompts()[1].ends_with("\n\nponder"), "{:?}", floor.prompts());
+    start_unrecorded("up");
+    floor.up();
+    assert_eq!(floor.status("eve")["needs"], "fresh");
+    // An `up` that stays finds it, too.
+    start_unrecorded("up");
+    floor.ctl(&["up", "--detach"]).succeeds();
+    assert_eq!(floor.status("eve")["needs"], "fresh");
+    assert_eq!(floor.prompts().len(), 2);
 }
 
 #[test]

@@ -75,7 +75,6 @@ pub(super) fn session_gone(step: &mut MachineStep<'_>) {
     program.fault.take_if(|fault| *fault == Fault::NotReady);
     program.job_waits_for = None;
     program.pane_id = None;
-    program.pane_pid = None;
     step.set_activity(Activity::Unknown, None);
 }
 
