@@ -230,7 +230,7 @@ pub struct Program {
     pub pane_id: Option<String>,
     /// Its process. It stays known when the session is gone, which tells a program that still runs from a later one.
     pub pane_pid: Option<i32>,
-    /// The pane whose crash was counted.
+    /// The pane whose end does not count: its crash was counted, or its program was ended to be started anew.
     pub dead_pane: Option<String>,
     pub crash_count: u32,
     pub last_crash_unix: Option<i64>,

@@ -472,6 +472,8 @@ fn find_end(ctx: &Context<'_>, worker: &Worker, pane: Option<&Pane>) -> Result<O
     match pane.end {
         // The program runs, or tmux does not know yet how it ended.
         None | Some(Session::Down) => Ok(None),
+        // We have ended it, and were killed before it was started anew.
+        Some(_) if worker.program.dead_pane.as_ref() == Some(&pane.id) => Ok(Some(Input::SessionGone)),
         Some(end) => Ok(Some(session::exited(ctx, worker, &ctx.root.agent_of(worker)?, (&pane.id, end)))),
     }
 }

@@ -247,12 +247,16 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
     let (tmux, pane, (argv, job), variables) =
         ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let log = layout::worker_log(&ctx.root.path, &worker.name);
+    // A kill may come before the program is started anew, and this end is no crash.
+    let noted = ctx.update_worker(&worker.name, |worker| worker.program.dead_pane = Some(pane.id.clone()));
+    noted.map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let head = end_program(ctx, worker, &pane)?;
     jobs::end_all(ctx, &[&worker.name]).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     transition::record(ctx, &worker.name, &Input::Restarting { head, job: job.clone() })?;
     let mut now = tmux
         .start_program(worker, Some(&pane), &with_path(ctx, variables), &argv, &log)
         .map_err(|failure| not_delivered(failure.to_string()))?;
+    transition::record(ctx, &worker.name, &Input::SessionUp { pane: now.id.clone(), pid: now.pid })?;
     let is_quiet = || Ok::<_, Failure>(ctx.worker(&worker.name)?.reported.activity == Activity::Unknown);
     let read_pane = || -> Result<Pane> {
         let pane = tmux.panes()?.into_iter().find(|now| now.id == pane.id);
@@ -274,7 +278,6 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
         let (worker, _) = transition::record(ctx, &worker.name, &Input::ConversationLost)?;
         return restart_with(ctx, &worker, text, Vec::new());
     }
-    transition::record(ctx, &worker.name, &Input::SessionUp { pane: now.id, pid: now.pid })?;
     if let Some(reason) = job.and_then(|name| jobs::wait_to_run(ctx, &tmux, worker, &name, STARTED)) {
         transition::record(ctx, &worker.name, &Input::Queued { reason: Some(reason) })?;
     }

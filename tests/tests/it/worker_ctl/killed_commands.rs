@@ -236,6 +236,23 @@ fn a_killed_start_sends_its_task_at_most_once() {
 }
 
 #[test]
+fn a_program_that_was_ended_to_get_its_task_has_not_crashed() {
+    let w = World::new();
+    let floor = floor(&w);
+    let kill = "case \"$KILL $*\" in '1 '*' respawn-pane '*) kill -KILL $PPID; exit 1 ;; esac";
+    w.program("tmux", &format!("{kill}\nexec '{}' \"$@\"", which("tmux").display()));
+    let start = ["start", "adam", "--task", "think"];
+    let killed = floor.root.run_with("worker-ctl", &start, &[("KILL", "1")]).any_status().any_out().any_err();
+    assert!(killed.status.is_none(), "{killed}");
+    floor.until("adam", "offline");
+    let adam = floor.status("adam");
+    assert_eq!((text(&adam, "/task"), &adam["fault"], &adam["crash_count"]), ("working", &Value::Null, &json!(0)));
+    floor.ctl(&["up", "adam"]).succeeds();
+    floor.ctl(&["start", "--resume", "adam"]).succeeds();
+    wait_for(|| floor.prompts().len() == 1);
+}
+
+#[test]
 fn a_killed_rebase_is_sent_to_the_worker_or_undone() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
