@@ -217,15 +217,7 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
     let there = || -> Result<Option<Value>> {
         Ok(workers(env)?.into_iter().find(|worker| worker["id"] == *id && worker["adopted"] != true))
     };
-    // A worker of the same program that has this task already, or was killed before it got it.
-    let goes_on = |worker: &Value| {
-        let is_done = ["needs_review", "rejected"].iter().any(|done| worker["task"] == *done);
-        let is_done = is_done || task.is_some_and(|task| has_landed(worker, task));
-        !is_other(args, worker)
-            && !is_done
-            && (worker["prompt"].is_null() || worker["prompt"].as_str() == task.map(str::trim))
-    };
-    if !there()?.is_some_and(|worker| task.is_some() && goes_on(&worker)) {
+    if !there()?.is_some_and(|worker| task.is_some_and(|task| goes_on(args, &worker, task))) {
         let added = quietly(ui, &for_worktree(env, args), &words_for(common, "worker-ctl", add))?;
         if added.status.code() != 0 {
             ui.answer(added.text.as_bytes());
@@ -251,6 +243,18 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
         false => ui.line(printable(path)),
     }
     Ok(Exit::Done)
+}
+
+/// Whether a worker is of the same program, and has this task already or was killed before it got it. It may have done it
+/// before an answer was here.
+fn goes_on(args: &Args, worker: &Value, task: &str) -> bool {
+    let has_it = worker["prompt"].as_str().map(str::trim) == Some(task.trim());
+    let is_open = match worker["task"].as_str() {
+        Some("rejected") => false,
+        Some("needs_review") => has_it,
+        _ => has_it || worker["prompt"].is_null(),
+    };
+    is_open && !is_other(args, worker) && !has_landed(worker, task)
 }
 
 fn no_host(host: &str) -> Failure {

@@ -242,6 +242,30 @@ fn whoever_finishes_a_landing_that_was_cut_off_lands_nothing_newer() {
 }
 
 #[test]
+fn new_goes_on_whichever_answer_of_the_host_was_lost() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, _machines) = hub(&w, &["big"]);
+    let real = format!("/usr/bin/ssh -F '{}' \"$@\"", w.path("ssh_config").display());
+    let ssh = |first: &str| w.program("ssh", &format!("{first}\nexec {real}"));
+    let new = |task: &str| floor.app.shopfloor(&["new", "fin", task, "--host", "big"]);
+    let task = "COMMIT a.txt one Add a";
+    ssh(&format!("case \"$*\" in *\"'start'\"*) {real}; exit 255 ;; esac"));
+    new(task).exit(4).any_out().err_has("the same command goes on");
+    ssh("");
+    floor.ctl(&["wait", "big:fin", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
+    // It is done by now.
+    new(task).exit(0).any_err().out_has("/.worktrees/fin\n");
+    assert_eq!(sent(&w, task), 1);
+    new("Something else").exit(1).any_out().err_has("exists already");
+    floor.ctl(&["review", "big:fin"]).succeeds();
+    floor.ctl(&["accept", "big:fin"]).succeeds();
+    new(task).exit(1).any_out().err_has("exists already");
+}
+
+#[test]
 fn a_line_that_hangs_delays_no_table_and_nothing_is_lost() {
     if !needs_sshd() {
         return;
