@@ -161,7 +161,7 @@ fn lock(env: &Env) -> Result<(Lock, Approvals)> {
 
 fn store_path(env: &Env) -> Result<PathBuf> {
     let dir = env.state_home().ok_or_else(|| {
-        Failure::usage("there is no place for approvals: neither XDG_STATE_HOME nor HOME is set")
+        Failure::usage("there is no place for approvals: neither XDG_STATE_HOME nor HOME is set to an absolute path")
             .hint("set HOME and run the command again")
     })?;
     Ok(dir.join("approvals.toml"))

@@ -329,7 +329,8 @@ pub fn record_file(common_dir: &Path) -> Result<PathBuf> {
 /// The user's list of roots. Exit 2 where there is no place for it.
 pub fn root_list(env: &Env) -> Result<DirList> {
     DirList::roots(env).ok_or_else(|| {
-        Failure::usage("there is no place for the list of roots").hint("set HOME and run the command again")
+        Failure::usage("there is no place for the list of roots")
+            .hint("set HOME to an absolute path and run the command again")
     })
 }
 

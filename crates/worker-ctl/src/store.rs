@@ -232,6 +232,13 @@ pub fn new_tmux_socket(env: &Env, root: &Path) -> Result<PathBuf> {
     Ok(socket)
 }
 
+/// Removes the directory that a root's socket had outside of the root, if nothing else is in it.
+pub fn remove_socket_dir(socket: &Path) {
+    let is_made_here =
+        |dir: &&Path| dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"worker-ctl-"));
+    socket.parent().filter(is_made_here).filter(|dir| fs::is_ours(dir)).map(fs::remove_empty_dir);
+}
+
 fn keep_backup(root: &Path) -> Result<()> {
     for n in (0..BACKUPS - 1).rev() {
         if layout::backup(root, n).exists() {

@@ -145,7 +145,8 @@ impl Git {
     /// Where a stand-in lies in the user's own state.
     pub(super) fn own_place(&self, common_dir: &Path) -> Result<PathBuf> {
         let home = self.env.state_home().ok_or_else(|| {
-            Failure::usage("there is no place for state: neither XDG_STATE_HOME nor HOME is set").hint("set HOME")
+            Failure::usage("there is no place for state: neither XDG_STATE_HOME nor HOME is set to an absolute path")
+                .hint("set HOME")
         })?;
         Ok(home.join("git").join(Digest::of(real(common_dir).as_os_str().as_bytes()).to_string()))
     }

@@ -229,7 +229,8 @@ impl Sandbox {
     pub fn of(env: &Env, common_dir: &Path, worktree: &Path, settings: SandboxSettings) -> Result<Sandbox> {
         let common_dir = fs_real(common_dir)?;
         let worktree = fs_real(worktree)?;
-        let boxes = boxes(env).ok_or_else(|| NO_SANDBOX.failure("there is no place for state").hint("set HOME"))?;
+        let boxes = boxes(env)
+            .ok_or_else(|| NO_SANDBOX.failure("there is no place for state").hint("set HOME to an absolute path"))?;
         let record = recorded_dir(&common_dir, &worktree)?.filter(|record| *record != common_dir);
         let record = record.ok_or_else(|| {
             NO_SANDBOX

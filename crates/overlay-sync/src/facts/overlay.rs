@@ -242,7 +242,7 @@ fn refuse_around(git: &Git, repo: &Repo, dir: &Path) -> Result<()> {
 /// `$XDG_DATA_HOME/shopfloor/overlays/<name of the main checkout's directory>`.
 fn default_dir(env: &Env, repo: &Repo) -> Result<PathBuf> {
     let data = env.data_home().ok_or_else(|| {
-        Failure::usage("there is no place for an overlay: neither XDG_DATA_HOME nor HOME is set")
+        Failure::usage("there is no place for an overlay: neither XDG_DATA_HOME nor HOME is set to an absolute path")
             .hint("name an overlay with `--overlay DIR`")
     })?;
     let name = repo.home.checkout.file_name().unwrap_or_default();

@@ -91,7 +91,8 @@ pub fn record(
         return Ok(None);
     }
     let Some(teardowns) = Teardowns::of(&worktree.env) else {
-        warnings.push("its teardown is not recorded: neither XDG_STATE_HOME nor HOME is set".into());
+        warnings
+            .push("its teardown is not recorded: neither XDG_STATE_HOME nor HOME is set to an absolute path".into());
         return Ok(None);
     };
     if [&worktree.path, &repo.git_dir, &repo.home.common_dir].iter().any(|path| path.to_str().is_none()) {

@@ -64,8 +64,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     removal::nuke_each(ctx, &workers, (false, false, false), &|worker| refuse_busy(ctx, worker), &|_, _| ())?;
     let tmux = ctx.tmux();
     let _state = ctx.lock_root(RootLock::State)?;
-    let left: Vec<Worker> = store::load(root)?.workers.into_values().collect();
-    if !left.is_empty() {
+    let state = store::load(root)?;
+    if !state.workers.is_empty() {
         return Err(refusal(ctx, "a worker was added meanwhile").hint("run the same command again"));
     }
     refuse_loss(ctx, &[])?;
@@ -84,6 +84,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     keep_config(ctx)?;
     check::forget_places(ctx)?;
     remove(ctx, &git_dir)?;
+    store::remove_socket_dir(&state.tmux_socket);
     if ctx.ui.is_json() {
         ctx.ui.json(&about_root(root));
     } else {

@@ -27,7 +27,7 @@ pub struct Args {
     /// Give the task to this worker [default: the one that has been idle longest]; with --queue, a file with tasks
     pub worker: Option<String>,
     /// Further files with tasks
-    #[arg(requires = "queue", hide_short_help = true)]
+    #[arg(hide_short_help = true)]
     pub files: Vec<PathBuf>,
     /// Append tasks to the queue, from which `up` gives them to idle workers: each file is one task, but a file
     /// `.jsonl`, and `-` for stdin, has a task a line: {"id"?,"prompt","worker"?,"agent"?,"after"?}
@@ -171,6 +171,10 @@ fn resume(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Exit> {
 }
 
 fn read_prompt(ctx: &Context<'_>, args: &Args) -> Result<String> {
+    if let Some(file) = args.files.first() {
+        return Err(Failure::usage(format!("{} is a file with tasks only with `--queue`", file.display()))
+            .hint("give a task itself with `--task TEXT`"));
+    }
     match (&args.task, &args.task_file) {
         (Some(text), _) => commands::read_text(ctx, text),
         (None, Some(file)) => commands::read_text_file(ctx, file),

@@ -170,7 +170,10 @@ fn a_root_that_cannot_be_recorded_is_not_begun() {
     let w = World::new();
     let app = w.app();
     app.commit("README.md", "app\n");
-    app.sh("env -u HOME worker-ctl init --target ../root").exit(2).err_has("there is no place for the list of roots");
+    for home in ["env -u HOME", "HOME=", "HOME=here"] {
+        let refused = app.sh(&format!("{home} worker-ctl init --target ../root")).exit(2);
+        refused.err_has("there is no place for the list of roots").err_has("set HOME to an absolute path");
+    }
     assert!(!app.has("../root"));
     if needs_ordinary_user() {
         app.sh("mkdir -p .git/shopfloor && chmod 500 .git/shopfloor").exit(0);

@@ -157,6 +157,7 @@ fn what_cannot_be_queued_leaves_the_queue_as_it_is() {
         floor.ctl(&["start", "--task-file", "bad.md"]).exit(2).err_has("bad.md: the text ");
     }
     floor.ctl(&["start", "--queue"]).exit(2).err_has("the tasks are missing");
+    floor.ctl(&["start", "adam", "Fix it"]).exit(2).err_has("only with `--queue`").err_has("`--task TEXT`");
     assert_says(&floor, &["-n", "start", "--queue", "--task", "x"], "would queue t1\n");
     assert_eq!(ids(&floor), Vec::<String>::new());
     floor.root.write("one.md", "do\nthis\n");

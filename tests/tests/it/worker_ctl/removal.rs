@@ -317,6 +317,20 @@ fn a_worker_whose_branch_was_deleted_is_reset_and_removed_with_force() {
     assert_eq!(head(&tree(&floor, "adam")), tip(&floor));
 }
 
+#[test]
+fn deinit_removes_the_directory_of_a_socket_outside_of_the_root() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let root = w.at(w.home(&"long".repeat(25)));
+    app.run("worker-ctl", &["init", "--target", root.path.to_str().unwrap()]).succeeds();
+    let status = root.run("worker-ctl", &["status", "--json"]).exit(0).json();
+    let dir = std::path::Path::new(text(&status, "/tmux_socket")).parent().unwrap();
+    assert!(dir.is_dir() && !dir.starts_with(&root.path), "{status}");
+    app.run("worker-ctl", &["deinit", "--yes"]).succeeds();
+    assert!(!dir.exists(), "{status}");
+}
+
 /// Nobody has to end an `up` whose workers have nothing to do.
 #[test]
 fn deinit_ends_a_running_up() {
