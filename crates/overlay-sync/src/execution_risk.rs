@@ -77,9 +77,9 @@ const HARMLESS: &str = "$schema permissions.allow permissions.ask permissions.de
     window.* files.* search.* cSpell.words peacock.* tab_size hard_tabs soft_wrap preferred_line_length \
     buffer_font_* ui_font_* vim_mode icon_theme";
 
-/// What some of those hold. Of a value of another type nothing is known: a program may skip the whole file, with what
-/// restricts it there.
-const TYPES: [(&str, fn(&str) -> bool); 5] = [
+type Check = fn(&str) -> bool;
+/// What some of those hold. For another type a program may skip the whole file, with what restricts it there.
+const TYPES: &[(&str, Check)] = &[
     ("permissions.* tools.allowed allowedTools disabledMcp* cSpell.words", is_json::<Vec<String>>),
     (
         "$schema *model edit-format service_tier *theme language effortLevel attribution.commit attribution.pr \

@@ -367,6 +367,10 @@ mod tests {
         ] {
             assert!(uses(command, path), "{command}: {path}");
         }
+    }
+
+    #[test]
+    fn a_file_that_no_program_of_the_command_reads_is_none_of_its_own() {
         for (command, path) in [
             ("npm-check", "package.json"),
             ("remake", "Makefile"),

@@ -156,10 +156,10 @@ pub fn refuse_newer(path: &Path, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Exit 4 if the state is of a version that is newer than ours.
+/// Exit 4 if the state can be read and is of a version that is newer than ours.
 pub fn require_ours(root: &Path) -> Result<()> {
     let path = layout::state(root);
-    refuse_newer(&path, &fs::read_no_follow(&path)?.unwrap_or_default())
+    refuse_newer(&path, &fs::read_no_follow(&path).ok().flatten().unwrap_or_default())
 }
 
 /// Writes a state without looking at the previous one.

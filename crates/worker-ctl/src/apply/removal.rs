@@ -247,7 +247,11 @@ fn refuse_elsewhere(repo: &WorkRepo, worker: &Worker) -> Result<()> {
         true => {
             format!("check out another branch there, or none: `git -C {} switch --detach`", shell_word(&other.path))
         }
-        false => format!("where nothing is, have git forget it: `git -C {} worktree prune`", shell_word(&repo.top)),
+        false => format!(
+            "where nothing is, have git forget it: `git -C {0} worktree unlock {1}; git -C {0} worktree prune`",
+            shell_word(&repo.top),
+            shell_word(&other.path)
+        ),
     };
     Err(failure::WRONG_STATE
         .failure(format!("{} is checked out in {}", worker.branch, other.path.display()))

@@ -248,7 +248,7 @@ fn strayed(ctx: &Context<'_>, worker: &Worker) -> Option<Note> {
     let look = || -> Result<Option<Input>> {
         let ctx = &ctx.of(worker)?;
         let trees = ctx.repo.trees()?;
-        let tree = trees.get(worker.tree()).filter(|tree| tree.path.is_dir());
+        let tree = trees.get(worker.tree()).filter(|_| worker.has_tree());
         tree.map_or(Ok(None), |tree| patrol::find_strayed(ctx, worker, tree, false))
     };
     match look() {

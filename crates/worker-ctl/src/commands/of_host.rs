@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::facts::work_summary::summary;
 use crate::facts::worker_state::{Standing, WorkFacts, WorktreeFacts};
 use crate::failure;
-use crate::hosts::{self, Host, SeenWork};
+use crate::hosts::{self, Host, HostWork, SeenWork};
 use crate::layout::RootLock;
 use crate::plan::accept::{Landing, accept as plan_accept, require_review, several_bases};
 use crate::plan::check::record;
@@ -33,6 +33,7 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
     let said = ssh_to(ctx, host).ask(&words, ssh::LONG)?;
     let sha = said["sha"].as_str().unwrap_or_default().to_owned();
     let row = host_work::row(ctx, host, name)?;
+    let mut is_new = false;
     let reviewed = {
         let _lock = hosts::lock(&ctx.root.path, &host.name)?;
         // Other work may have landed since, also where this is a dry run.
@@ -51,15 +52,19 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
         if agent.is_some() {
             ctx.ui.note("an agent looks at it, so it does not count as reviewed");
         } else if !ctx.is_dry && !review::is_too_long(ctx, args, (&from, &sha))? {
-            host_work::pin(ctx, host, name, SeenWork { sha: sha.clone(), patch: ctx.repo.work_digest(&sha)? })?;
+            let seen = SeenWork { sha: sha.clone(), patch: ctx.repo.work_digest(&sha)? };
+            is_new = HostWork::load(&ctx.root.path, &host.name)?.reviews.get(name) != Some(&seen);
+            host_work::pin(ctx, host, name, seen)?;
         }
         review::Reviewed { worker, from, sha, summary, comments: Some(said["comments"].clone()) }
     };
-    let shown = review::show(ctx, &reviewed, args.interface, true).map(|()| Exit::Done);
-    if shown.is_err() && !ctx.is_dry {
-        host_work::sent_back(ctx, host, &[name.to_owned()])?;
+    match review::show(ctx, &reviewed, args.interface, true) {
+        Err(failure) if is_new => {
+            ctx.warn_on_failure(name, || host_work::sent_back(ctx, host, &[name.to_owned()]));
+            Err(failure.hint(review::NOT_REVIEWED))
+        }
+        shown => shown.map(|()| Exit::Done),
     }
-    shown.map_err(|failure| failure.hint(review::NOT_REVIEWED))
 }
 
 /// Lands the work on the source as that of a local worker, and tells the host.

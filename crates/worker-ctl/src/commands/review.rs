@@ -59,47 +59,21 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let ctx = looking.as_ref().unwrap_or(ctx);
     let name = choose(ctx, args.worker.as_deref())?;
     let ctx = &ctx.of(&land_on_parent::retargeted(ctx, ctx.worker(&name)?)?)?;
-    let before = ctx.worker(&name)?;
-    review(ctx, &before, args).map_err(|failure| match ctx.is_dry {
-        true => failure,
-        false => match forget(ctx, &before) {
-            Ok(()) => failure.hint(NOT_REVIEWED),
-            Err(_) => failure,
-        },
-    })
-}
-
-/// What a review that failed ends with.
-pub const NOT_REVIEWED: &str = "it does not count as reviewed";
-
-/// The record is again as it was before a review that nobody has seen.
-fn forget(ctx: &Context<'_>, before: &Worker) -> Result<()> {
-    ctx.update(|state| {
-        if let Some(worker) = state.workers.get_mut(&before.name) {
-            let Work { reviewed_sha, reviewed_patch, shown_sha, shown_from, .. } = before.work.clone();
-            worker.work = Work { reviewed_sha, reviewed_patch, shown_sha, shown_from, ..worker.work.clone() };
-            state.last_reviewed.take_if(|last| *last == before.name);
-        }
-        Ok(())
-    })
-}
-
-fn review(ctx: &Context<'_>, Worker { name, .. }: &Worker, args: &Args) -> Result<Exit> {
-    let reviewed = {
-        let _lock = ctx.lock(name)?;
+    let (reviewed, patch) = {
+        let _lock = ctx.lock(&name)?;
         if !ctx.is_dry {
             // If the source is missing, show the work as it is.
-            ctx.warn_on_failure(name, || {
+            ctx.warn_on_failure(&name, || {
                 let base = ctx.repo.fetched(&ctx.source())?;
                 // Only whom the person names is asked to resolve conflicts.
                 let before = args.worker.as_ref().map(|_| &[][..]);
-                rebase::refresh(ctx, &ctx.worker(name)?, &base, before)
+                rebase::refresh(ctx, &ctx.worker(&name)?, &base, before)
             });
         }
-        mark_reviewed(ctx, name, args)?
+        mark_reviewed(ctx, &name, args)?
     };
     // No worker's lock is held while a person reads. Meanwhile the other reviews are brought up to date.
-    std::thread::scope(|scope| {
+    let shown = std::thread::scope(|scope| {
         if !ctx.is_dry {
             let refresh = || ctx.warn_on_failure("other workers", || patrol::refresh(ctx).map(drop));
             // Without a thread it is left to the patrol.
@@ -108,8 +82,39 @@ fn review(ctx: &Context<'_>, Worker { name, .. }: &Worker, args: &Args) -> Resul
         let shown = show(ctx, &reviewed, args.interface, !args.no_diff);
         // Ask the refresh to end after the current worker.
         ctx.ending.store(true, Ordering::SeqCst);
-        shown.map(|()| Exit::Done)
-    })
+        shown
+    });
+    shown.map(|()| Exit::Done).map_err(|failure| not_seen(ctx, &reviewed.worker, patch.as_ref(), failure))
+}
+
+/// What a review that failed ends with.
+pub const NOT_REVIEWED: &str = "it does not count as reviewed";
+
+/// Takes back that the work with this digest was reviewed, as nobody has seen it, unless it was before, or something newer
+/// is recorded.
+fn not_seen(ctx: &Context<'_>, before: &Worker, patch: Option<&String>, failure: Failure) -> Failure {
+    let counts = |work: &Work| work.reviewed_sha.is_some() && work.reviewed_patch.as_ref() == patch;
+    if patch.is_none() || counts(&before.work) {
+        return failure;
+    }
+    let taken_back = ctx.update(|state| {
+        let Some(worker) = state.workers.get_mut(&before.name).filter(|worker| counts(&worker.work)) else {
+            return Ok(false);
+        };
+        let Work { reviewed_sha, reviewed_patch, shown_sha, shown_from, .. } = before.work.clone();
+        worker.work = Work { reviewed_sha, reviewed_patch, shown_sha, shown_from, ..worker.work.clone() };
+        state.last_reviewed.take_if(|last| *last == before.name);
+        Ok(true)
+    });
+    if !taken_back.unwrap_or(false) {
+        return failure;
+    }
+    let pin = format!("refs/shopfloor/review/{}", before.name);
+    let _ = match &before.work.reviewed_sha {
+        Some(sha) => ctx.repo.update_ref(&[&pin, sha]),
+        None => ctx.repo.drop_refs(&[pin]),
+    };
+    failure.hint(NOT_REVIEWED)
 }
 
 /// The named worker, or else the one that has waited longest.
@@ -145,8 +150,8 @@ pub struct Reviewed {
     pub comments: Option<Value>,
 }
 
-/// Records under the worker's lock which commit is shown.
-fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Reviewed> {
+/// Records under the worker's lock which commit is shown. Returns with it the digest that is recorded.
+fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<(Reviewed, Option<String>)> {
     let worker = land_on_parent::retargeted(ctx, ctx.worker(name)?)?;
     let sha = require_review(&worker)?.to_owned();
     if ctx.repo.has_several_bases(&ctx.repo.base(), &sha)? {
@@ -165,16 +170,19 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<Reviewed>
     let summary = summary(ctx, &worker, &from, &sha, shown)?;
     let patch = ctx.repo.work_digest_from(&from, &sha)?;
     let agent = land_on_parent::other_agent(ctx, &ctx.repo.branch)?;
+    let mut recorded = None;
     if agent.is_some() {
         ctx.ui.note("an agent looks at it, so it does not count as reviewed");
     } else if !ctx.is_dry && !is_too_long(ctx, args, (&from, &sha))? {
-        transition::record(ctx, name, &Input::Reviewed { sha: sha.clone(), from: own, patch })?;
+        let input = Input::Reviewed { sha: sha.clone(), from: own, patch: patch.clone() };
+        transition::record(ctx, name, &input).map_err(|failure| not_seen(ctx, &worker, Some(&patch), failure))?;
         ctx.update(|state| {
             (state.last_reviewed, state.landed_since) = (Some(name.to_owned()), None);
             Ok(())
         })?;
+        recorded = Some(patch);
     }
-    Ok(Reviewed { worker, from, sha, summary, comments: None })
+    Ok((Reviewed { worker, from, sha, summary, comments: None }, recorded))
 }
 
 /// Whether the diff has more lines than are shown.
