@@ -12,6 +12,7 @@ use shopfloor_core::fs;
 use shopfloor_core::path::real;
 use shopfloor_core::proc;
 use shopfloor_core::sandbox;
+use shopfloor_core::ssh::UNREACHABLE;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
@@ -20,7 +21,7 @@ use crate::commands::new_from_forge::prepare;
 use crate::commands::worker_commands::here;
 use crate::commands::{exit_of, is_main_name, pass_on, quietly, words_for};
 use crate::facts::repository::{self, Repository};
-use crate::facts::run_tool::{ask, set_by_person, usual_agent};
+use crate::facts::run_tool::{Answer, ask, set_by_person, usual_agent};
 use crate::plan::names::named;
 
 /// The launcher for the terminal we are in; none if a person has configured one. Exit 2 if there is none.
@@ -224,7 +225,13 @@ fn in_clone(ui: &Ui, env: &Env, common: &Common, args: &Args, task: Option<&str>
             return Ok(exit_of(added.status));
         }
     }
-    let Some(worker) = there()? else { return Err(Failure::failed("the worker is not there")) };
+    let worker = match (there()?, &args.host) {
+        (None, Some(host)) => on_host(env, host, &id)?,
+        (worker, _) => worker,
+    };
+    let Some(worker) = worker else {
+        return Err(Failure::failed("the worker is not there").hint("the same command goes on"));
+    };
     if let Some(task) = task {
         // What a host has, the host knows.
         if let Some(lacks) = if args.host.is_some() { None } else { missing_program(env, args)? } {
@@ -452,9 +459,21 @@ fn lacks_root(env: &Env) -> Result<bool> {
 }
 
 fn workers(env: &Env) -> Result<Vec<Value>> {
-    let status = ask(env, &["worker-ctl", "status"])?;
+    Ok(listed(ask(env, &["worker-ctl", "status"])?))
+}
+
+/// A host's worker, of which nothing was known here when all hosts were asked at once. Exit 4 if the host does not answer.
+fn on_host(env: &Env, host: &str, id: &str) -> Result<Option<Value>> {
+    let status = ask(env, &["worker-ctl", "status", "--host", host])?;
+    if !status.status.success() {
+        return Err(status.told_as(|why| UNREACHABLE.failure(why)).hint("the same command goes on"));
+    }
+    Ok(listed(status).into_iter().find(|worker| worker["id"] == *id))
+}
+
+fn listed(status: Answer) -> Vec<Value> {
     let lists = status.records.into_iter().filter_map(|record| record.get("workers")?.as_array().cloned());
-    Ok(lists.flatten().collect())
+    lists.flatten().collect()
 }
 
 /// The program that was named, or that a person's settings name for agents.

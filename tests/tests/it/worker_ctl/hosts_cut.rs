@@ -252,16 +252,25 @@ fn new_goes_on_whichever_answer_of_the_host_was_lost() {
     let ssh = |first: &str| w.program("ssh", &format!("{first}\nexec {real}"));
     let new = |task: &str| floor.app.shopfloor(&["new", "fin", task, "--host", "big"]);
     let task = "COMMIT a.txt one Add a";
+    // It was made, and nobody sees it.
+    ssh("case \"$*\" in *\"'status'\"*) exit 255 ;; esac");
+    let refused = floor.app.shopfloor(&["new", "fin", task, "--host", "big", "--json"]).exit(4).any_err().json();
+    assert_eq!(text(&refused, "/error/kind"), "unreachable");
+    assert!(refused["error"]["hints"].to_string().contains("the same command goes on"), "{refused}");
+    ssh("");
+    assert_eq!(row(&floor, "big:fin")["task"], "idle");
     ssh(&format!("case \"$*\" in *\"'start'\"*) {real}; exit 255 ;; esac"));
     new(task).exit(4).any_out().err_has("the same command goes on");
     ssh("");
     floor.ctl(&["wait", "big:fin", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
     // It is done by now.
+    assert_eq!(row(&floor, "big:fin")["task"], "needs_review");
     new(task).exit(0).any_err().out_has("/.worktrees/fin\n");
     assert_eq!(sent(&w, task), 1);
     new("Something else").exit(1).any_out().err_has("exists already");
     floor.ctl(&["review", "big:fin"]).succeeds();
     floor.ctl(&["accept", "big:fin"]).succeeds();
+    assert_eq!(row(&floor, "big:fin")["task"], "idle");
     new(task).exit(1).any_out().err_has("exists already");
 }
 
