@@ -17,6 +17,9 @@ const GLANCE: Duration = Duration::from_secs(10);
 /// How much of what git complains of is read.
 const MOST_OF_WORDS: u64 = 4 << 10;
 
+/// What follows the stamp of an import that was refused.
+const WAS_REFUSED: &[u8] = b" refused";
+
 /// git in a sandbox of its own, in a git directory of ours that has the agent's refs and objects.
 const LOOK: &str = "cd /g && mkdir objects && printf '%s\\n' '[core]' 'repositoryformatversion = 1' 'bare = true' '[extensions]' \
     \"objectformat = $FORMAT\" > config && cp /box/git/worktrees/\"$NAME\"/HEAD HEAD && ln -s /box/git/refs refs && \
@@ -47,20 +50,24 @@ impl Sandbox {
         if !self.is_made() {
             return Ok(Imported::Nothing);
         }
-        let seen = self.moved_stamp();
-        let imported = self.import_head();
-        // What was refused is looked at again when something has happened there.
-        if imported.as_ref().map_or_else(|failure| REFUSED.is_kind_of(failure), |_| true) {
-            fs::replace(&self.dir.join("seen"), &seen, Some(fs::PRIVATE))?;
-        }
-        imported
-    }
-
-    fn import_head(&self) -> Result<Imported> {
         let _lock = self.lock()?;
         if !self.is_made() {
             return Ok(Imported::Nothing);
         }
+        let seen = self.moved_stamp();
+        let imported = self.import_head();
+        // What was refused is looked at again when something has happened there.
+        let end = match &imported {
+            Ok(_) => &b""[..],
+            Err(failure) if REFUSED.is_kind_of(failure) => WAS_REFUSED,
+            Err(_) => return imported,
+        };
+        fs::replace(&self.dir.join("seen"), &[&seen[..], end].concat(), Some(fs::PRIVATE))?;
+        imported
+    }
+
+    /// The caller has the lock.
+    fn import_head(&self) -> Result<Imported> {
         self.finish_move()?;
         let git = Git::find(&self.env)?.common(&self.common_dir)?;
         let ask = |args: &[&str]| -> Result<String> {
@@ -175,7 +182,17 @@ impl Sandbox {
 
     /// Whether the agent has done something with its HEAD since the last import, as far as the times of files tell.
     pub fn has_moved(&self) -> bool {
-        self.moved_stamp() != fs::read_no_follow(&self.dir.join("seen")).ok().flatten().unwrap_or_default()
+        let seen = self.seen();
+        self.moved_stamp() != seen.strip_suffix(WAS_REFUSED).unwrap_or(&seen)
+    }
+
+    /// Whether an import, whoever began it, has taken all that the agent has committed, as far as the times of files tell.
+    pub fn is_taken_in(&self) -> bool {
+        self.moved_stamp() == self.seen()
+    }
+
+    fn seen(&self) -> Vec<u8> {
+        fs::read_no_follow(&self.dir.join("seen")).ok().flatten().unwrap_or_default()
     }
 
     fn moved_stamp(&self) -> Vec<u8> {
@@ -226,6 +243,9 @@ impl Sandbox {
         let packing = self.look(format, line)?.input(revisions);
         let packing = said.iter().filter_map(|said| said.try_clone().ok()).fold(packing, Cmd::error_file);
         incoming.take(git, tips, packing, &|status| {
+            if !status.success() {
+                require_available(&self.env)?;
+            }
             let words = said.as_ref().and_then(|said| fs::read_tail(said, MOST_OF_WORDS).ok()).unwrap_or_default();
             let words = printable(String::from_utf8_lossy(&words).trim().lines().last().unwrap_or_default());
             match status.success() || words.is_empty() {

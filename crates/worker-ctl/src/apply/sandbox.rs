@@ -31,6 +31,9 @@ use crate::worker_notes::Note;
 /// The hidden command that a pane runs.
 pub const COMMAND: &str = "run-in-sandbox";
 
+/// How much of the reason of a refusal is kept, in characters.
+const MOST_OF_NOTE: usize = 500;
+
 /// Where our programs lie inside.
 pub const OURS: &str = "/run/shopfloor/bin";
 
@@ -111,8 +114,10 @@ pub fn take_in(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
 
 /// The same, for whoever looks at many workers: only if something has happened.
 pub fn take_news(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
+    // Whoever else looks at the worktree may have taken in what was refused.
+    let is_refused = worker.notes.iter().any(|note| matches!(note, Note::ImportRefused(_)));
     match of(ctx, worker)? {
-        Some(sandbox) if sandbox.has_moved() => take_in(ctx, worker),
+        Some(sandbox) if sandbox.has_moved() || is_refused && sandbox.is_taken_in() => take_in(ctx, worker),
         _ => Ok(false),
     }
 }
@@ -120,7 +125,10 @@ pub fn take_news(ctx: &Context<'_>, worker: &Worker) -> Result<bool> {
 pub fn take_commit(ctx: &Context<'_>, worker: &Worker, sandbox: &Sandbox) -> Result<bool> {
     let imported = sandbox.import();
     let refusal = match &imported {
-        Err(failure) if sandbox::REFUSED.is_kind_of(failure) => Some(Note::ImportRefused(failure.message.clone())),
+        Err(failure) if sandbox::REFUSED.is_kind_of(failure) => {
+            // What git says of an agent's objects can be long.
+            Some(Note::ImportRefused(failure.to_string().chars().take(MOST_OF_NOTE).collect()))
+        }
         Err(_) | Ok(_) => None,
     };
     let old = worker.notes.iter().find(|note| matches!(note, Note::ImportRefused(_)));

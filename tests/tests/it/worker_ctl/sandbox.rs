@@ -8,7 +8,7 @@ use crate::support::floor::Floor;
 use crate::support::forge::Forge;
 use crate::support::sandbox::works;
 use crate::support::worker::{assert_landed, configure, event, program, prompts, table, tip, tree, work};
-use crate::support::world::{World, find, skip, text, wait_for, which, write};
+use crate::support::world::{Repo, World, find, skip, text, wait_for, which, write};
 
 /// A floor with a worker in a sandbox, if this machine can make one.
 fn contained(w: &World) -> Option<Floor<'_>> {
@@ -301,11 +301,10 @@ fn a_worker_that_is_to_be_contained_never_runs_without() {
     configure(&floor, "runner = \"box\"", "runner = \"none\"");
 }
 
-#[test]
-fn an_agent_of_new_in_the_persons_own_repository_is_contained() {
-    let w = World::new();
-    if !works(&w) {
-        return;
+/// A person's own repository, where agents of `new` are the scripted one, if this machine can make sandboxes.
+fn own_repository(w: &World) -> Option<Repo<'_>> {
+    if !works(w) {
+        return None;
     }
     let app = w.app();
     app.commit("README.md", "app\n");
@@ -315,6 +314,36 @@ fn an_agent_of_new_in_the_persons_own_repository_is_contained() {
         program()
     );
     write(&w.home(".config/shopfloor/config.toml"), &agent);
+    Some(app)
+}
+
+#[test]
+fn what_was_refused_is_forgotten_once_anybody_has_taken_it_in() {
+    let w = World::new();
+    let Some(app) = own_repository(&w) else { return };
+    app.shopfloor(&["new", "feat", "COMMIT a.txt one Write a", "--sandbox"]).exit(0).any_out().any_err();
+    app.shopfloor(&["wait", "feat", "--for", "needs_review"]).succeeds();
+    app.shopfloor(&["stop", "feat", "--force"]).exit(0).any_out().any_err();
+    let (real, says) = (which("bwrap").display().to_string(), "echo 'bwrap: no room' >&2; exit 1");
+    w.program("bwrap", &format!("case \"$*\" in *pack-objects*) {says} ;; esac; exec '{real}' \"$@\""));
+    let late = ["run", "main.feat", "--sandbox", "--", "git", "commit", "-q", "--allow-empty", "-m", "late"];
+    app.spawn(&late).any_status().any_out().err_has("import refused");
+    let workers = w.at(w.home("workers"));
+    let status = || workers.run("worker-ctl", &["status", "--json"]).exit(0).any_err().json();
+    let notes = || status()["workers"][0]["notes"].to_string();
+    workers.run("worker-ctl", &["rebase", "feat"]).any_status().any_out().any_err();
+    assert!(notes().contains("no room to pack them; bwrap: no room"), "{}", notes());
+    std::fs::remove_file(w.path("bin/bwrap")).unwrap();
+    app.spawn(&["list", "--status"]).exit(0).any_out();
+    workers.run("worker-ctl", &["patrol"]).exit(0).any_out().any_err();
+    assert!(!notes().contains("import refused"), "{}", notes());
+    workers.run("worker-ctl", &["down", "--force"]).any_status().any_out().any_err();
+}
+
+#[test]
+fn an_agent_of_new_in_the_persons_own_repository_is_contained() {
+    let w = World::new();
+    let Some(app) = own_repository(&w) else { return };
     let bait = w.home("bait");
     write(&app.path.join(".git/hooks/post-commit"), &format!("#!/bin/sh\ntouch {}\n", bait.display()));
     app.sh("chmod +x .git/hooks/post-commit").exit(0);
