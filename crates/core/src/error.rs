@@ -151,9 +151,10 @@ impl Failure {
         self
     }
 
-    /// The causes as text, outermost first.
+    /// The causes as text, outermost first. A program that failed may have said nothing.
     pub fn causes(&self) -> Vec<String> {
-        self.source.iter().flat_map(|e| e.chain()).map(|e| e.to_string()).collect()
+        let all = self.source.iter().flat_map(|e| e.chain()).map(|e| e.to_string());
+        all.filter(|text| !text.trim().is_empty()).collect()
     }
 
     /// The error as the one JSON document of `--json` (or its `error` key): `kind`, `message`

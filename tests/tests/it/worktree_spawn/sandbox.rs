@@ -358,6 +358,10 @@ fn without_a_sandbox_nothing_runs() {
     inside(&app, "touch ran").exit(2).err_has("no sandbox can be made").err_has("Creating new namespace failed");
     app.spawn(&["subtree", "more", "--sandbox", "--", "true"]).exit(2).any_err();
     assert!(!app.has(".shopfloor/worktrees/more") && !app.has(".shopfloor/worktrees/feat/ran"));
+    w.program("bwrap", "exit 1");
+    let out = inside(&app, "true").exit(2);
+    out.err_has("no sandbox can be made");
+    assert!(!out.stderr.contains("caused by"), "{out}");
 }
 
 #[test]
