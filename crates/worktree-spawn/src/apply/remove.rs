@@ -285,8 +285,8 @@ fn finish(
         let id = &open.id;
         match undo::delete_branch(place, git, id, tip, decided)? {
             None => {}
-            Some(true) => done.deleted_branch = Some(id.clone()),
-            Some(false) => done.notes.push(undo::branch_stays(id)),
+            Some(Ok(())) => done.deleted_branch = Some(id.clone()),
+            Some(Err(note)) => done.notes.push(note),
         }
     }
     if stays {

@@ -208,8 +208,8 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
             fs::remove(&heads.join(format!("{branch}.lock")))?;
         }
     }
-    if take_back(place, git, &open, entry.as_ref())? {
-        left += &format!("; {}", branch_stays(branch_of(&open.id, &spawn)));
+    if let Some(note) = take_back(place, git, &open, entry.as_ref())? {
+        left += &format!("; {note}");
     }
     if let Some(entry) = &entry {
         // What is empty now was made for the worktree.
@@ -279,14 +279,14 @@ fn has_staged(place: &Place, git: &Git, spawn: &SpawnJournal, entry: &WorktreeRe
     Ok(!cmd.args(["diff-index", "--cached", "--quiet", &spawn.base_sha, "--"]).capture()?.status.success())
 }
 
-/// Removes everything except files: git's record, the branch unless it is checked out, and the directories above. Says
-/// whether a branch of the spawn stays.
+/// Removes everything except files: git's record, the branch unless it is checked out, and the directories above. Returns
+/// a note about a branch of the spawn that stays.
 fn take_back(
     place: &Place,
     git: &Git,
     open: &OpenJournal<SpawnJournal>,
     entry: Option<&WorktreeRecord>,
-) -> Result<bool> {
+) -> Result<Option<String>> {
     let spawn = &open.entry;
     // In one step: a record that is only half deleted would look like a damaged worktree.
     let aside = layout::gone_dir(&place.shared()).join(format!("{}.git", open.uid()));
@@ -297,10 +297,10 @@ fn take_back(
         place.remove_state(&aside)?;
         fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     }
-    let mut stays = false;
+    let mut stays = None;
     if spawn.makes_branch {
         let decided = if spawn.is_own() { Decided::Here } else { Decided::ByJournal };
-        stays = delete_branch(place, git, branch_of(&open.id, spawn), &spawn.base_sha, decided)? == Some(false);
+        stays = delete_branch(place, git, branch_of(&open.id, spawn), &spawn.base_sha, decided)?.and_then(Result::err);
     }
     for dir in spawn.makes_dirs.iter().rev() {
         fs::remove_empty_dir(dir);
@@ -317,13 +317,21 @@ pub enum Decided {
     ByJournal,
 }
 
-/// Deletes a branch if it is still at this commit and no worktree has it. Says whether it is gone; none if it
-/// was gone before. One that names another ref, or whose file or log is no file, stays.
-pub fn delete_branch(place: &Place, git: &Git, branch: &str, tip: &str, decided: Decided) -> Result<Option<bool>> {
+/// Deletes a branch if it is still at this commit and no worktree has it. None if it was gone before, and a note if it
+/// stays, as one that names another ref, or whose file or log is no file.
+pub fn delete_branch(
+    place: &Place,
+    git: &Git,
+    branch: &str,
+    tip: &str,
+    decided: Decided,
+) -> Result<Option<Result<(), String>>> {
     let name = format!("refs/heads/{branch}");
-    // The worktree is gone by now: what an agent made of its branch stays, and the rest is done.
-    if git::require_plain_ref(&place.common_dir, &name).is_err() {
-        return Ok(Some(false));
+    let stays = |why: String| Ok(Some(Err(format!("the branch {branch} stays: {why}"))));
+    // The worktree is gone by now: what an agent made of its branch stays, and the rest is done. `git branch -D` would
+    // delete what a link leads to.
+    if let Err(odd) = git::require_plain_ref(&place.common_dir, &name) {
+        return stays(std::iter::once(odd.to_string()).chain(odd.hints).collect::<Vec<_>>().join("; "));
     }
     let git = git.common(&place.common_dir)?;
     let ask = |args: &[&str]| git.cmd(&place.common_dir).args(args.iter().copied()).capture();
@@ -334,18 +342,15 @@ pub fn delete_branch(place: &Place, git: &Git, branch: &str, tip: &str, decided:
     };
     let may_go = !is_held && (decided == Decided::Here || is_elsewhere()?);
     if may_go && ask(&["update-ref", "-d", &name, tip])?.status.success() {
-        return Ok(Some(true));
+        return Ok(Some(Ok(())));
     }
-    Ok(repository::commit(&git, &place.common_dir, &name)?.map(|_| false))
-}
-
-/// A note about a branch that [`delete_branch`] has left.
-pub fn branch_stays(branch: &str) -> String {
+    if repository::commit(&git, &place.common_dir, &name)?.is_none() {
+        return Ok(None);
+    }
     let word = shell_word(Path::new(branch));
-    format!(
-        "the branch {branch} stays: it is locked, checked out, names another ref, has moved since, or nothing else has its \
-         commits; `git branch -D {word}` gives it up"
-    )
+    stays(format!(
+        "it is locked, checked out, has moved since, or nothing else has its commits; `git branch -D {word}` gives it up"
+    ))
 }
 
 /// A failure with what became of the spawn that failed.

@@ -344,12 +344,22 @@ fn a_branch_that_names_another_stays_and_its_worktree_is_removed_whole() {
     for remove in [&["remove", "a"][..], &["remove", "a", "--force"]] {
         let child = subtree(&app, &["a"]);
         app.git(&["symbolic-ref", "refs/heads/main.a", "refs/heads/precious"]);
-        app.spawn(remove).exit(0).any_out().err_has("the branch main.a stays");
+        let said = app.spawn(remove).exit(0).any_out();
+        said.err_has("the branch main.a stays: ").err_has("main.a names another ref; look at it: `cat ");
+        assert!(!said.stderr.contains("git branch -D"), "{said}");
         assert!(!child.path.exists());
         app.spawn(&["doctor"]).succeeds();
         app.git(&["branch", "-D", "main.a"]);
         assert_eq!(branch_named(&app, "precious"), "precious\n");
     }
+    // git deletes what a link above a log leads to.
+    subtree(&app, &["a"]);
+    write(&w.home("dir/main.a"), "mine\n");
+    app.sh("mv .git/logs/refs/heads .git/x && ln -s ~/dir .git/logs/refs/heads").exit(0);
+    let said = app.spawn(&["remove", "a"]).exit(0).any_out();
+    said.err_has("the branch main.a stays: ").err_has("heads is not a file; ");
+    assert!(!said.stderr.contains("git branch -D"), "{said}");
+    assert_eq!(std::fs::read_to_string(w.home("dir/main.a")).unwrap(), "mine\n");
 }
 
 /// git follows the HEAD of every record, wherever it leads.
