@@ -108,12 +108,12 @@ impl Tmux {
     }
 
     pub fn run(&self, args: &[&str]) -> Result<Output> {
-        self.cmd().args(args.iter().map(|arg| escape_semicolon(arg))).capture()
+        self.answer(self.cmd().args(args.iter().map(|arg| escape_semicolon(arg))))
     }
 
     /// Runs a command with this input.
     pub fn feed(&self, args: &[&str], input: Vec<u8>) -> Result<Output> {
-        self.cmd().args(args.iter().map(|arg| escape_semicolon(arg))).input(input).capture()
+        self.answer(self.cmd().args(args.iter().map(|arg| escape_semicolon(arg))).input(input))
     }
 
     /// The output of a command; fails when tmux fails.
@@ -145,7 +145,7 @@ impl Tmux {
         let config = layout::tmux_config(root);
         let text = format!("{CONFIG}{}", self.death_hook(root));
         fs::replace(&config, text.as_bytes(), Some(fs::PRIVATE))?;
-        let output = self.cmd().arg("-f").arg(&config).arg("start-server").capture()?;
+        let output = self.answer(self.cmd().arg("-f").arg(&config).arg("start-server"))?;
         self.check(&["start-server"], output).map(drop)
     }
 
@@ -236,7 +236,7 @@ impl Tmux {
         // One call for both, so that both times come from the same clock.
         let clients = ["list-clients", "-F", "#{client_activity}\t#{pane_id}\t#{client_readonly}\t#{client_name}", ";"];
         let clock = ["display-message", "-p", "-t", pane, "%s"].map(str::to_owned);
-        let output = self.cmd().args(clients.map(str::to_owned).into_iter().chain(clock)).capture()?;
+        let output = self.answer(self.cmd().args(clients.map(str::to_owned).into_iter().chain(clock)))?;
         let text = output.text();
         let mut lines: Vec<&str> = text.lines().collect();
         let Some(now) = lines.pop().and_then(|line| line.parse::<i64>().ok()) else { return Ok(None) };
@@ -303,7 +303,7 @@ impl Tmux {
         let words: Vec<Vec<String>> =
             all.map(|words| words.iter().map(|word| escape_semicolon(word)).collect()).collect();
         // tmux prefers the `PATH` of its client to those of the session and of `vars`.
-        let output = self.cmd().without_vars(&["PATH"]).args(words.join(&";".to_owned())).capture()?;
+        let output = self.answer(self.cmd().without_vars(&["PATH"]).args(words.join(&";".to_owned())))?;
         let Some(pane) = self.pane_of(worker)? else {
             // When the program ended at once, there is no pane to log, and that alone is not a failure.
             return self.check(&args, output).and(Err(no_session(worker)));

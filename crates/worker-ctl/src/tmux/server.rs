@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
+use shopfloor_core::proc::{Cmd, Output};
 use shopfloor_core::text::shell_word;
 
 use super::Tmux;
@@ -31,6 +32,19 @@ impl Tmux {
         let names = fs::list(Path::new("/proc")).unwrap_or_default();
         let pids = names.iter().filter_map(|name| name.to_str()?.parse().ok()).filter(is_ours);
         pids.filter_map(Pid::from_raw).collect()
+    }
+
+    /// The output of a command, for which the server must answer in time.
+    pub(super) fn answer(&self, cmd: Cmd) -> Result<Output> {
+        cmd.capture().map_err(|failure| {
+            if failure.kind != "deadline" {
+                return failure;
+            }
+            let pid = self.servers().first().map_or("PID".to_owned(), Pid::to_string);
+            let hint = format!("if it is stopped, let it go on: `kill -CONT {pid}`");
+            let why = format!("the tmux server at {} does not answer", self.socket.display());
+            failure::TMUX.failure(why).hint(hint).hint(format!("else end it, with its sessions: `kill -KILL {pid}`"))
+        })
     }
 
     /// Asks a server whose socket is gone to make it anew. Cleaners of old files remove sockets.
@@ -94,4 +108,22 @@ fn handles(status: &[u8], signal: Signal) -> bool {
 /// Whether this holds within two seconds.
 fn within_a_moment(holds: impl Fn() -> bool) -> bool {
     poll::holds(Duration::from_secs(2), Duration::from_millis(20), holds)
+}
+
+#[cfg(test)]
+mod tests {
+    use shopfloor_core::env::Env;
+    use shopfloor_core::proc;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_answer_is_named_with_what_to_do() {
+        let (env, _) = Env::from_process();
+        let program = proc::find(&env, "sh").unwrap();
+        let hangs = Cmd::new(&program, &env).args(["-c", "sleep 600"]).within(Duration::from_millis(50));
+        let failure = Tmux { program, socket: "/run/none".into(), env }.answer(hangs).unwrap_err();
+        assert_eq!((failure.kind, &*failure.message), ("tmux", "the tmux server at /run/none does not answer"));
+        assert!(failure.hints[0].contains("`kill -CONT PID`"), "{failure:?}");
+    }
 }

@@ -219,7 +219,7 @@ pub fn clear(tmux: &Tmux, pane: &str, agent: &AgentTable) -> Result<()> {
 fn send_keys(tmux: &Tmux, pane: &str, args: &[&str]) -> Result<bool> {
     let first = ["copy-mode", "-q", "-t", pane, ";"].map(str::to_owned);
     let words = first.into_iter().chain(args.iter().map(|arg| escape_semicolon(arg)));
-    let output = tmux.cmd().args(words).capture()?;
+    let output = tmux.answer(tmux.cmd().args(words))?;
     match output.status {
         Status::Exited(code) => Ok(code == 0),
         Status::Signalled(_) => tmux.check(args, output).map(|_| false),
