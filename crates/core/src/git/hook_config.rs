@@ -71,6 +71,10 @@ impl Repo {
     /// Whether the directory that git runs hooks from is this repository's own, and not one that others may share, or
     /// that of a repository inside.
     pub fn has_own_hooks(&self) -> bool {
+        // Whatever an agent puts there. Where this leads elsewhere, git tells the other path.
+        if self.hooks_dir == self.common_dir.join("hooks") {
+            return true;
+        }
         let own = [Some(&self.common_dir), Some(&self.main_checkout), self.worktree.as_ref()];
         let is_anothers = |dir: &Path| {
             let has = |name: &str| dir.join(name).symlink_metadata().is_ok();

@@ -113,6 +113,12 @@ fn a_directory_for_hooks_in_the_repository_itself_is_its_own() {
         linked.apply(&["check"]).exit(0).any_out();
         app.apply(&["hook", "uninstall"]).succeeds();
     }
+    // Also if an agent makes it look like a repository.
+    app.git(&["config", "--unset", "core.hooksPath"]);
+    app.apply(&["hook", "install"]).succeeds();
+    app.sh("cd .git/hooks && mkdir .git objects && touch HEAD").exit(0);
+    app.apply(&["hook", "uninstall"]).succeeds();
+    assert!(!app.has(".git/hooks/post-checkout"));
     let own = app.path.join(".githooks");
     app.git(&["config", "core.hooksPath", own.to_str().unwrap()]);
     let out = app.apply(&["hook", "install"]).exit(0).any_out();
