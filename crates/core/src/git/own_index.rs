@@ -194,8 +194,14 @@ impl Git {
         // It hashes each file.
         let files = u64::try_from(entries.each().count()).unwrap_or_default();
         let status = match index.ask_within(&how, Vec::new(), limit + Duration::from_millis(2 * files)) {
-            // An agent can make a commit whose tree git does not read.
-            Err(failure) if failure.kind == "git" => index.all_as_new(entries)?,
+            // An agent can make a commit whose tree git does not read. Any other cause is told.
+            Err(failure) if failure.kind == "git" => {
+                let committed = FreshIndex { git: self, at: worktree, index: self.own_index()? };
+                match committed.ask(&["read-tree", "HEAD"], Vec::new()) {
+                    Err(unread) if unread.kind == "git" => index.all_as_new(entries)?,
+                    _ => return Err(failure),
+                }
+            }
             asked => asked?,
         };
         let listed =

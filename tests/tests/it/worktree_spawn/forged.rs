@@ -337,6 +337,18 @@ fn a_worktree_whose_commit_has_a_name_that_git_refuses_is_removed_and_kept() {
 }
 
 #[test]
+fn a_setting_that_stops_git_status_is_named() {
+    let w = World::new();
+    let app = app(&w);
+    let child = subtree(&app, &["a"]);
+    app.git(&["config", "status.showUntrackedFiles", "bogus"]);
+    for remove in [&["remove", "a"][..], &["remove", "a", "--force"]] {
+        app.spawn(remove).exit(4).any_out().err_has("bad config variable 'status.showuntrackedfiles'");
+    }
+    assert!(child.path.exists());
+}
+
+#[test]
 fn a_branch_that_names_another_stays_and_its_worktree_is_removed_whole() {
     let w = World::new();
     let app = app(&w);
