@@ -113,15 +113,17 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
         Some((manager, file)) => Installed::Already { manager, file },
         None => match manager_entry(git, repo, hook, tool)? {
             Some(managed) => Installed::Managed(managed),
-            None => install_stub(git.env(), repo, (hook, tool), dry_run)?,
+            None => {
+                // First, because a stub that is there already tells nobody who wrote it.
+                if !dry_run && !repo.has_own_hooks() && !before.iter().any(|other| other == tool) {
+                    note(git.env(), repo, hook, &in_shared_dir(repo, tool), true)?;
+                }
+                install_stub(git.env(), repo, (hook, tool), dry_run)?
+            }
         },
     };
     if !dry_run {
         note(git.env(), repo, hook, tool, true)?;
-        let is_new = matches!(installed, Installed::Stub { .. }) && !before.iter().any(|other| other == tool);
-        if is_new && !repo.has_own_hooks() {
-            note(git.env(), repo, hook, &in_shared_dir(repo, tool), true)?;
-        }
     }
     Ok(installed)
 }

@@ -14,7 +14,7 @@ use crate::git_hook::{self, Installed};
 use crate::hook_manager::{self, Managed};
 use crate::pre_remove;
 use crate::proc::is_executable;
-use crate::text::printable;
+use crate::text::{printable, shell_word};
 use crate::ui::Ui;
 
 /// The subcommands of `hook`.
@@ -247,7 +247,13 @@ fn uninstall(ui: &Ui, git: &Git, repo: &Repo, tool: &'static str, hook: &'static
         let shown = file.display();
         let why = match is_ours || !file.starts_with(&repo.hooks_dir) {
             true => format!("{shown} still has the line of {tool} for {hook}, which {manager} runs; delete it"),
-            false => format!("{shown} still runs {tool}, and stays: {}", git.foreign_hooks(repo)?),
+            false => {
+                let (stub, before) = (shell_word(&status.path), status.chained.as_deref().map(shell_word));
+                let by_hand = before.map_or_else(|| format!("rm {stub}"), |before| format!("mv {before} {stub}"));
+                let or = format!("; or, if no other tool or repository uses it, take it out yourself: `{by_hand}`");
+                let or = if status.tools.iter().any(|other| other == tool) { or } else { String::new() };
+                format!("{shown} still runs {tool}, and stays: {}{or}", git.foreign_hooks(repo)?)
+            }
         };
         ui.warn(printable(&why));
     }

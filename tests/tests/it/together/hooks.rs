@@ -58,11 +58,28 @@ fn a_directory_for_hooks_that_others_share_gets_none_however_it_is_spelled() {
         // Another repository that finds it there leaves it there.
         let other = w.repo(&format!("eng/repos/other{n}"));
         other.apply(&["hook", "install"]).succeeds();
-        other.apply(&["hook", "uninstall"]).exit(1).any_out().err_has("stays: core.hooksPath is ");
+        let stays = other.apply(&["hook", "uninstall"]).exit(1).any_out();
+        stays.err_has("stays: core.hooksPath is ").err_has("take it out yourself: `rm ");
         app.apply(&["hook", "uninstall"]).succeeds();
         assert!(!shared.join("post-checkout").exists(), "{value}");
         std::fs::remove_dir_all(&shared).unwrap();
     }
+}
+
+/// The list alone tells afterwards which repository has put it there.
+#[test]
+fn a_stub_that_others_share_is_listed_before_it_is_there() {
+    let w = World::new();
+    let app = w.app();
+    let shared = w.home("shared");
+    app.git(&["config", "core.hooksPath", shared.to_str().unwrap()]);
+    app.sh("mkdir -p .git/shopfloor/hooks/x").exit(0);
+    app.apply(&["hook", "install"]).exit(4).any_out().any_err();
+    assert!(!shared.join("post-checkout").exists());
+    app.sh("rm -r .git/shopfloor/hooks").exit(0);
+    app.apply(&["hook", "install"]).succeeds();
+    app.apply(&["hook", "uninstall"]).succeeds();
+    assert!(!shared.join("post-checkout").exists());
 }
 
 /// An agent can write the configuration by which git finds them.
