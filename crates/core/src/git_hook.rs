@@ -145,9 +145,7 @@ pub fn install_stub(env: &Env, repo: &Repo, (hook, tool): (&str, &str), dry_run:
         }
         Some(None) => {
             refuse_newer(&path, text.as_deref().unwrap_or_default())?;
-            if !dry_run {
-                chain(&path)?;
-            }
+            chain(&path, dry_run)?;
             Vec::new()
         }
         None => Vec::new(),
@@ -445,8 +443,8 @@ fn refuse_links(repo: &Repo, path: &Path, hook: &str, tool: &str) -> Result<()> 
     Ok(())
 }
 
-/// Gives the foreign hook a second name; the stub then replaces the first name in one step.
-fn chain(path: &Path) -> Result<()> {
+/// Gives the foreign hook a second name; the stub then replaces the first name in one step. A dry run refuses the same.
+fn chain(path: &Path, dry_run: bool) -> Result<()> {
     let before = chained_path(path);
     if fs::is_same_file(path, &before) {
         return Ok(());
@@ -459,7 +457,7 @@ fn chain(path: &Path) -> Result<()> {
         )
         .hint(format!("merge the two by hand, remove {} and run the command again", shell_word(&before))));
     }
-    fs::link(path, &before)
+    if dry_run { Ok(()) } else { fs::link(path, &before) }
 }
 
 fn write_stub(

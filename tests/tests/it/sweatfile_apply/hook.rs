@@ -305,7 +305,7 @@ fn unusual_hook_directories_are_reported() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_hook_is_refused_before_anything_is_changed() {
+fn what_is_in_the_place_of_a_hook_is_refused_before_anything_is_changed() {
     let w = World::new();
     let app = w.app();
     let names = [".git/hooks/post-checkout", ".git/hooks/post-checkout.before-shopfloor"];
@@ -319,6 +319,14 @@ fn a_pipe_in_the_place_of_a_hook_is_refused_before_anything_is_changed() {
     }
     app.sh("mkfifo .git/hooks/post-merge").exit(0);
     app.ledger(&["hook", "install"]).exit(2).err_has("post-merge is not a regular file");
+    assert!(!app.has(".git/hooks/pre-push"));
+    app.sh("rm .git/hooks/post-merge").exit(0);
+    for name in ["post-merge", "post-merge.before-shopfloor"] {
+        executable(&app, &format!(".git/hooks/{name}"), "true");
+    }
+    for words in [&["hook", "install", "-n"][..], &["hook", "install"]] {
+        app.ledger(words).exit(1).any_out().err_has("post-merge.before-shopfloor exists from an earlier installation");
+    }
     assert!(!app.has(".git/hooks/pre-push"));
 }
 
