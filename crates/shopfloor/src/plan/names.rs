@@ -28,8 +28,8 @@ pub fn named<'r>(rows: &'r [Row], name: &str) -> Vec<&'r Row> {
     let is_gits_name = |row: &Row| row.kind == "root" && row.name == name && name.starts_with(&branch_of(row));
     // The id of a worker or a main checkout is its name, and comes no sooner than other names.
     let fits: [&dyn Fn(&Row) -> bool; 7] = [
-        // Whatever an agent calls itself, its children or its branch.
-        &|row| row.is_main && ["main", "root"].contains(&name),
+        // Whatever an agent calls itself, its children or its branch. A person may have made a worktree on that branch.
+        &|row| ["main", "root"].contains(&name) && (row.is_main || is_branch(row) && is_name(row)),
         &|row| row.is_known && row.id == name && ![POOL, "root"].contains(&row.kind.as_str()),
         &|row| is_name(row) || row.worker.as_deref() == Some(name),
         // What a host calls a branch or a path names nothing here.

@@ -94,6 +94,22 @@ fn no_agent_has_the_name_of_the_main_checkout() {
     app.shopfloor(&["go", "main.p.main"]).exit(0).out_has("/p/.shopfloor/worktrees/main");
 }
 
+#[test]
+fn a_worktree_on_the_branch_main_is_not_taken_for_the_main_checkout() {
+    let w = World::new();
+    let app = w.app();
+    app.git(&["switch", "-qc", "dev"]);
+    app.git(&["worktree", "add", "-q", "../app-main", "main"]);
+    let other = app.path.with_file_name("app-main");
+    for words in [&["go", "main"][..], &["rm", "main", "--force"]] {
+        let told = app.shopfloor(words).exit(1).any_out();
+        told.err_has("main could be dev or ").err_has(&other.to_string_lossy());
+    }
+    for (name, path) in [("root", &app.path), ("dev", &app.path), ("app-main", &other)] {
+        assert_eq!(app.shopfloor(&["go", name]).exit(0).stdout, format!("{}\n", path.display()));
+    }
+}
+
 /// Also if an agent's name is the same without the sign.
 #[test]
 fn a_worktree_that_has_only_gits_name_answers_to_it() {
