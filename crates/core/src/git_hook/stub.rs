@@ -42,7 +42,8 @@ pub(super) fn is_stub(text: &str, hook: &str, tools: &[&str], path: &str) -> boo
     now == text || path.is_empty() && EARLIER.iter().fold(now, |now, (new, old)| now.replace(new, old)) == text
 }
 
-/// What stubs say now, and what they said before they were listed. Those that are listed need no line here.
+/// What stubs say now, and what they said before they were listed. A stub from before the list is listed only once somebody
+/// runs `hook install` again, so a change of the text needs a line here all the same, or those count as edited.
 const EARLIER: [(&str, &str); 3] = [
     ("install shopfloor again", "run 'cargo xtask install' in shopfloor's checkout"),
     ("exit 0; fi\nran=\n", "exit 0; fi\n"),
