@@ -15,6 +15,9 @@ use crate::failure;
 use crate::layout;
 use crate::worker::Worker;
 
+/// Where commits are kept that were given up.
+pub const TRASH: &str = "refs/shopfloor/trash/";
+
 /// Keeps the work that would be lost with a worker's worktree, as was read just now, except ignored files. Returns where
 /// it is kept. Exit 1 when the worktree changes meanwhile; then nothing must be removed.
 pub fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<Vec<String>> {
@@ -48,7 +51,7 @@ pub fn keep_tips(ctx: &Context<'_>, worker: &Worker, tips: &[String]) -> Result<
 
 /// Keeps a commit under a new ref for the worker of this name. Returns the ref.
 pub fn keep_commit(ctx: &Context<'_>, worker: &str, commit: &str) -> Result<String> {
-    let name = format!("refs/shopfloor/trash/{worker}/{}", ctx.stamp());
+    let name = format!("{TRASH}{worker}/{}", ctx.stamp());
     ctx.repo.update_ref(&[&name, commit, &"0".repeat(commit.len())])?;
     Ok(name)
 }

@@ -12,6 +12,7 @@ use shopfloor_core::lock::Lock;
 use shopfloor_core::text::{printable, shell_word};
 
 use crate::apply::land::ACCEPTED;
+use crate::apply::trash::{self, TRASH};
 use crate::apply::{check, landing_lfs, removal};
 use crate::commands::init::config;
 use crate::commands::{self, about_root};
@@ -61,7 +62,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let _daemon = Lock::try_take(&layout::lock(root, RootLock::Daemon))?.ok_or_else(|| {
         refusal(ctx, "`worker-ctl up` runs").hint("end it with `worker-ctl down`, then run the same command again")
     })?;
-    removal::nuke_each(ctx, &workers, (false, false, false), &|worker| refuse_busy(ctx, worker), &|_, _| ())?;
+    let look = |worker: &Worker| refuse_busy(ctx, worker).and_then(|()| keep_logged(ctx, worker));
+    removal::nuke_each(ctx, &workers, (false, false, false), &look, &|_, _| ())?;
     let tmux = ctx.tmux();
     let _state = ctx.lock_root(RootLock::State)?;
     let state = store::load(root)?;
@@ -93,25 +95,36 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Gives the source the git-lfs objects, and the original commits of work that landed as one commit. Of a single commit
-/// the landed one has everything.
+/// Keeps what only the log of a clone's worktree names. The removal would go on where that fails, but the clone goes too.
+fn keep_logged(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    if removal::stays(worker, false) {
+        return Ok(());
+    }
+    trash::keep_tips(ctx, worker, &only_logged(&ctx.repo, worker)?).map(drop)
+}
+
+/// Gives the source the git-lfs objects, the work that was given up, and the original commits of work that landed as one
+/// commit. Of a single commit the landed one has everything.
 fn hand_over(ctx: &Context<'_>) -> Result<()> {
     if ctx.clone.is_own {
         return Ok(());
     }
     landing_lfs::copy_all(ctx)?;
     let (root, source) = (&ctx.root.path, ctx.source());
-    let refs = ctx.clone.ask(root, &["for-each-ref", "--format=%(refname)", ACCEPTED])?;
+    let refs = ctx.clone.ask(root, &["for-each-ref", "--format=%(refname)", ACCEPTED, TRASH])?;
     for name in refs.lines() {
         let landed = format!("refs/remotes/origin/{}", ctx.clone.branch);
-        if ctx.clone.ask(root, &["rev-list", "--count", name, "--not", &landed])? == "1" {
+        let is_accepted = name.starts_with(ACCEPTED);
+        if is_accepted && ctx.clone.ask(root, &["rev-list", "--count", name, "--not", &landed])? == "1" {
             continue;
         }
         require_plain_ref(&common_dir(&source), name)?;
         let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
         let cmd = ctx.clone.git_in_source(&source, &source, false)?.fetching(&source).args(fetch);
-        answer("fetch", &cmd.arg(root).arg(format!("{name}:{name}")).capture()?)?;
-        ctx.ui.note(format!("{} keeps the original commits of accepted work: {name}", source.display()));
+        answer("fetch", &cmd.arg(root).arg(format!("{name}:{name}")).capture()?)
+            .map_err(|failure| failure.hint(by_hand(root)))?;
+        let what = if is_accepted { "the original commits of accepted work" } else { "work that has not landed" };
+        ctx.ui.note(format!("{} keeps {what}: {name}", source.display()));
     }
     Ok(())
 }
@@ -155,21 +168,15 @@ fn refuse_busy(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     if removal::stays(worker, false) {
         return Ok(());
     }
-    let name = &worker.name;
-    let check = || -> Result<()> {
-        removal::check_losses(ctx, worker, None, false)?;
-        // A ref in the clone would go with it.
-        only_logged(&ctx.of(worker)?.repo, worker)?.first().map_or(Ok(()), |sha| {
-            let why = format!("{name} has work that is nowhere else: only the log of its worktree's HEAD names {sha}");
-            Err(failure::UNMERGED.failure(why))
-        })
-    };
-    check().map_err(|failure| {
-        refusal(ctx, &failure.message).details(failure.causes()).hint(format!(
-            "land the work (`worker-ctl accept {name}`) or save it; `worker-ctl nuke {name} --force` keeps it under \
-             refs/shopfloor/trash/"
-        ))
+    removal::check_losses(ctx, worker, None, false).map(drop).map_err(|failure| {
+        let way = format!("save the work, or `worker-ctl nuke {} --force`, which keeps it under {TRASH}", worker.name);
+        refusal(ctx, &failure.message).details(failure.causes()).hint(way)
     })
+}
+
+/// What to do about what no command of ours takes out of a root.
+fn by_hand(root: &Path) -> String {
+    format!("save what you need, then remove it yourself: `rm -r {}`", shell_word(root))
 }
 
 /// Exit 1 while tasks wait.
@@ -201,9 +208,8 @@ fn refuse_loss(ctx: &Context<'_>, workers: &[Worker]) -> Result<()> {
         let hint = "move it away, then run the same command again";
         return refuse(format!("{shown} in it is not from worker-ctl"), hint.into());
     }
-    let by_hand = || format!("save what you need, then remove it yourself: `rm -r {}`", shell_word(root));
     if !fs::list(&root.join("comments"))?.is_empty() {
-        return refuse("comments/ keeps comments that were not sent".into(), by_hand());
+        return refuse("comments/ keeps comments that were not sent".into(), by_hand(root));
     }
     let is_known = |name: &str| {
         // What a killed removal has left of a worker's goes with the worker.
@@ -219,16 +225,17 @@ fn refuse_loss(ctx: &Context<'_>, workers: &[Worker]) -> Result<()> {
         name == format!("refs/heads/{}", worker.branch)
             || name.starts_with("refs/shopfloor/") && name.ends_with(&format!("/{}", worker.name))
     };
-    let is_elsewhere = |name: &str| name.starts_with("refs/remotes/origin/") || name.starts_with(ACCEPTED);
+    // What is ours of these the source gets before the clone goes.
+    let is_elsewhere = |name: &str| ["refs/remotes/origin/", ACCEPTED, TRASH].iter().any(|of| name.starts_with(of));
     let listed = ["for-each-ref", "--format=%(refname)"];
     let refs = if ctx.clone.is_own { String::new() } else { ctx.clone.ask(root, &listed)? };
     let is_kept = |name: &&str| !is_elsewhere(name) && !workers.iter().any(|worker| is_of(name, worker));
     if let Some(name) = refs.lines().find(is_kept) {
-        return refuse(format!("its clone keeps {}", printable(name)), by_hand());
+        return refuse(format!("its clone keeps {}", printable(name)), by_hand(root));
     }
     match fs::list(&layout::all_trash(root))?.is_empty() {
         true => Ok(()),
-        false => refuse("trash/ keeps work that was given up".into(), by_hand()),
+        false => refuse("trash/ keeps work that was given up".into(), by_hand(root)),
     }
 }
 

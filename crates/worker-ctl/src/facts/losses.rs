@@ -172,7 +172,7 @@ fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Option<Stri
 }
 
 /// The commits that only the log of the worktree's HEAD names, as one that was amended; in a clone those of them that have
-/// not landed, because a ref that keeps the others would be in the way of `deinit`.
+/// not landed.
 pub fn only_logged(repo: &WorkRepo, worker: &Worker) -> Result<Vec<String>> {
     let Some(record) = recorded_dir(&repo.common, worker.tree())? else { return Ok(Vec::new()) };
     let mut logged = repo.git.only_logged(&repo.top, &record);

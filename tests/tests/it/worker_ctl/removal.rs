@@ -188,7 +188,7 @@ fn commits_on_no_branch_are_refused_or_kept() {
 fn commits_that_only_the_log_of_a_clones_worktree_names_are_kept() {
     let w = World::new();
     let floor = Floor::new(&w);
-    for name in ["adam", "eve"] {
+    for name in ["adam", "eve", "noah"] {
         floor.ctl(&["add", name]).succeeds();
     }
     // What has landed goes.
@@ -201,11 +201,22 @@ fn commits_that_only_the_log_of_a_clones_worktree_names_are_kept() {
     let adam = tree(&floor, "adam");
     let sha = detached(&adam);
     adam.git(&["switch", "-q", "worker/adam"]);
-    floor.ctl(&["deinit", "-n"]).exit(1).err_has(&sha);
-    floor.ctl(&["deinit", "--yes"]).exit(1).err_has(&sha).err_has("`worker-ctl nuke adam --force`");
     assert_eq!(floor.ctl(&["nuke", "adam", "--yes"]).exit(0).stdout, "removed adam\n");
     assert!(!floor.root.git(&["for-each-ref", "--contains", &sha, "refs/shopfloor/trash/adam/"]).is_empty());
-    floor.ctl(&["deinit", "--yes"]).exit(1).err_has("its clone keeps refs/shopfloor/trash/adam/");
+    // A root that goes gives them to the source, also those of a worker that goes with it.
+    let noah = tree(&floor, "noah");
+    noah.commit("n", "n\n");
+    let last = head(&noah);
+    noah.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let done = floor.ctl(&["deinit", "--yes"]).exit(0).any_out();
+    for (name, sha) in [("adam", &sha), ("noah", &last)] {
+        let below = format!("refs/shopfloor/trash/{name}/");
+        done.err_has(&format!("keeps work that has not landed: {below}"));
+        assert!(!floor.app.git(&["for-each-ref", "--contains", sha, &below]).is_empty());
+    }
+    assert!(!floor.root.path.exists());
+    // The floor ends its sessions there.
+    std::fs::create_dir(&floor.root.path).unwrap();
 }
 
 #[test]
