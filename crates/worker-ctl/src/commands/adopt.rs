@@ -84,7 +84,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
         here.remember_main_checkout(env)?;
     }
     for (worker, before) in plan {
-        let is_new = worker.adopted != before;
+        let is_new = before.as_ref() != Some(&worker);
         if is_new && !ctx.is_dry {
             adopt(&ctx, args, flags, (&worker, before.as_ref()))?;
         }
@@ -169,14 +169,14 @@ fn find_root(
     }
 }
 
-/// The worker that each worktree becomes, and what was known of it before.
+/// The worker that each worktree becomes, and its record before that.
 fn plan(
     ctx: &Context<'_>,
     args: &Args,
     flags: &Flags,
     found: &[Adoptable],
     is_list: bool,
-) -> Result<Vec<(Worker, Option<Adopted>)>> {
+) -> Result<Vec<(Worker, Option<Worker>)>> {
     let mut state = ctx.state()?;
     let mut plan = Vec::new();
     for found in found {
@@ -191,7 +191,7 @@ fn plan(
             worker.worktree_path == path || worker.adopted.is_some() && worker.branch == found.branch
         };
         if let Some(worker) = state.workers.values().find(is_its) {
-            let before = worker.adopted.clone();
+            let before = Some(worker.clone());
             if !is_list {
                 let again = again(ctx, args, found, worker)?;
                 if again != *worker {
@@ -251,8 +251,10 @@ fn again(ctx: &Context<'_>, args: &Args, found: &Adoptable, worker: &Worker) -> 
 }
 
 /// The settings of the worktrees' own of those that become workers, or are added again.
-fn changed_settings(plan: &[(Worker, Option<Adopted>)]) -> Vec<String> {
-    let changed = plan.iter().filter(|(worker, before)| worker.adopted != *before);
+fn changed_settings(plan: &[(Worker, Option<Worker>)]) -> Vec<String> {
+    let is_changed = |worker: &Worker, before: &Worker| worker.adopted != before.adopted;
+    let changed =
+        plan.iter().filter(|(worker, before)| before.as_ref().is_none_or(|before| is_changed(worker, before)));
     let settings = changed.filter_map(|(worker, _)| Some((worker, &worker.adopted.as_ref()?.accepted)));
     settings.flat_map(|(worker, accepted)| shown(&worker.worktree_path, accepted)).collect()
 }
@@ -334,13 +336,13 @@ fn programs(ctx: &Context<'_>, found: &Adoptable) -> Result<BTreeSet<String>> {
     adoption::programs(&Git::find(ctx.env)?, &found.repo.common_dir)
 }
 
-fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, (worker, before): (&Worker, Option<&Adopted>)) -> Result<()> {
+fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, (worker, before): (&Worker, Option<&Worker>)) -> Result<()> {
     let name = &worker.name;
     let _lock = ctx.lock(name)?;
     note_worktree(ctx.env, Path::new(&worker.worktree_path), &ctx.of(worker)?.repo.common)?;
     if let Some(known) = ctx.state()?.workers.get(name) {
         // Another command may have taken the name, or may have said something else of the worktree, meanwhile.
-        if before.is_none() || known.adopted.as_ref() != before {
+        if before.is_none_or(|before| known.adopted != before.adopted) {
             let hint = match known.worktree_path == worker.worktree_path {
                 true => {
                     "see `worker-ctl status`; the same command with `--target` or `--land` changes where and how its work \

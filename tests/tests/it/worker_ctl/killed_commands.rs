@@ -358,6 +358,24 @@ fn a_clone_whose_git_was_killed_is_made_anew() {
 }
 
 #[test]
+fn an_add_that_was_killed_before_the_task_was_recorded_can_be_repeated() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    tree(&floor, "adam").commit("m", "mine\n");
+    let add = || {
+        floor.app.run("worker-ctl", &["add", "--worktree", "../adam"]).succeeds().any_err();
+        assert_eq!(text(&floor.status("adam"), "/task"), "needs_review");
+    };
+    add();
+    // What is known of the worktree is written first.
+    let mut state: Value = serde_json::from_str(&floor.root.read("state.json")).unwrap();
+    state["workers"]["adam"]["task"] = "idle".into();
+    state["workers"]["adam"]["commit_sha"] = Value::Null;
+    floor.root.write("state.json", &state.to_string());
+    add();
+}
+
+#[test]
 fn a_killed_first_add_of_a_worktree_can_be_repeated() {
     let w = World::new();
     let add = ["add", "x", "--worktree", "../x"];
