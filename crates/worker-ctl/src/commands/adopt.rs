@@ -236,9 +236,11 @@ fn again(ctx: &Context<'_>, args: &Args, found: &Adoptable, worker: &Worker) -> 
     if let Some(adopted) = &mut again.adopted {
         (adopted.accepted, adopted.programs) = (accepted, Some(programs));
         adopted.land = args.land.unwrap_or(adopted.land);
-        // Also a worktree that was made again, if the person says that it is the worker's.
-        if found.path == worker.tree() && found.branch == worker.branch {
+        // Also a worktree that was made again, or moved after its repository was restored, if the person says that it is the
+        // worker's.
+        if found.branch == worker.branch && (found.path == worker.tree() || !worker.has_tree()) {
             (adopted.record, adopted.record_id) = record(found);
+            again.worktree_path = found.path.to_string_lossy().into_owned();
         }
     }
     if let Some(target) = args.target.as_deref().filter(|target| worker.target() != Some(target)) {
@@ -396,6 +398,7 @@ fn accept_anew(ctx: &Context<'_>, before: &Worker, after: &Worker) -> Result<()>
             worker.set_target(&new.target);
         }
         worker.adopted = Some(new.clone());
+        worker.worktree_path.clone_from(&after.worktree_path);
     })?;
     if let (Task::Idle, Some(sha)) = (&before.task, after.work.commit_sha.clone()) {
         transition::record(ctx, &after.name, &Input::Commit { sha, onto: after.work.onto_sha.clone() })?;

@@ -314,7 +314,8 @@ fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'
         let [clone, from, to] = [&*ctx.clone.top, &moved, path].map(shell_word);
         let fix = match is_cloned {
             true => format!("move it back: `git -C {clone} worktree move {from} {to}`"),
-            false => "have it go on there: `worker-ctl patrol`".to_owned(),
+            false if adoption::moved(ctx, worker).is_some() => "have it go on there: `worker-ctl patrol`".to_owned(),
+            false => format!("if it is to go on there: `worker-ctl add --worktree {from}`"),
         };
         return bad(detail, fix, None);
     }

@@ -1,7 +1,7 @@
 //! worker-ctl: what counts as a root, and which one a command uses.
 
 use crate::support::floor::Floor;
-use crate::support::world::{World, write};
+use crate::support::world::{World, text, write};
 
 /// A configuration that leaves a file at every event and every start of an agent.
 fn hostile(w: &World) -> String {
@@ -312,4 +312,20 @@ fn a_root_follows_its_source_once_a_person_says_so() {
         assert!(list.contains(&line), "{list}");
         adopt().exit(0).any_out().any_err();
     }
+}
+
+/// Nothing but the person tells that it is the same one: all directories of git's are others.
+#[test]
+fn a_worktree_that_moved_after_its_repository_was_restored_is_the_workers_if_a_person_says_so() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    app.sh("mv .git old && cp -a old .git && git worktree move ../adam ../moved").exit(0).any_out().any_err();
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert!(text(&floor.status("adam"), "/worktree").ends_with("/adam"));
+    floor.ctl(&["doctor"]).exit(1).any_err().out_has("/moved; if it is to go on there: `worker-ctl add --worktree ");
+    app.run("worker-ctl", &["add", "--worktree", "../moved"]).succeeds().any_err();
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    let status = floor.status("adam");
+    assert!(text(&status, "/worktree").ends_with("/moved") && text(&status, "/status") == "offline", "{status}");
 }
