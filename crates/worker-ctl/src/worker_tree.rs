@@ -1,33 +1,34 @@
 //! Whether a worker's worktree is there, and no later one at its place.
 
+use std::path::Path;
+
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{private_dir, recorded_path};
-use shopfloor_core::path::real;
+use shopfloor_core::git::recorded_dir;
 use shopfloor_core::text::shell_word;
 
+use crate::work_repo::common_dir;
 use crate::worker::Worker;
 
 impl Worker {
-    /// Whether another worktree is at the place of its own, which was removed or moved: git has another directory for it.
-    /// Where that does not lead back, the worktree was led elsewhere, which our git refuses.
-    pub fn is_replaced(&self) -> bool {
+    /// Whether another worktree of its repository, `source`, is at the place of its own, which was removed or moved: the
+    /// repository has another record of it. What the worktree's `.git` says does not count, because its agent can write that.
+    pub fn is_replaced(&self, source: &Path) -> bool {
         let Some(own) = self.adopted.as_ref().and_then(|adopted| adopted.record_id.as_ref()) else { return false };
-        let Some(record) = private_dir(self.tree()) else { return false };
-        let leads_back =
-            recorded_path(&record).is_ok_and(|path| path.is_some_and(|path| real(&path) == real(self.tree())));
-        leads_back && fs::dir_id(&record).as_ref() != Some(own)
+        let is_there = self.tree().join(".git").symlink_metadata().is_ok();
+        let record = recorded_dir(&common_dir(source), self.tree()).ok().flatten().filter(|_| is_there);
+        record.is_some_and(|record| fs::dir_id(&record).as_ref() != Some(own))
     }
 
     /// Whether its own worktree is there.
-    pub fn has_tree(&self) -> bool {
-        self.tree().is_dir() && !self.is_replaced()
+    pub fn has_tree(&self, source: &Path) -> bool {
+        self.tree().is_dir() && !self.is_replaced(source)
     }
 
     /// Exit 4 where its worktree is missing, or another one is in its place.
-    pub fn require_tree(&self) -> Result<()> {
+    pub fn require_tree(&self, source: &Path) -> Result<()> {
         let Worker { name, worktree_path, branch, .. } = self;
-        if self.is_replaced() {
+        if self.is_replaced(source) {
             let why = format!("{worktree_path} is another worktree than that of {name}, which is gone");
             return Err(Failure::failed(why)
                 .hint(format!("`worker-ctl nuke {name}` forgets the worker, and leaves that worktree as it is"))
@@ -36,9 +37,14 @@ impl Worker {
                     shell_word(self.tree())
                 )));
         }
+        self.require_dir()
+    }
+
+    /// Exit 4 where nothing is in the place of its worktree.
+    pub fn require_dir(&self) -> Result<()> {
         match self.tree().is_dir() {
             true => Ok(()),
-            false => Err(Failure::failed(format!("{worktree_path} is missing")).hint(self.missing_hint())),
+            false => Err(Failure::failed(format!("{} is missing", self.worktree_path)).hint(self.missing_hint())),
         }
     }
 

@@ -102,7 +102,7 @@ fn bring_one_up(ctx: &Context<'_>, name: &str) -> Result<bool> {
     // config.toml may have changed while we waited for the lock.
     let ctx = &ctx.reload()?;
     let Some(worker) = ctx.state()?.workers.get(name).cloned() else { return Ok(false) };
-    if let Err(missing) = worker.require_tree() {
+    if let Err(missing) = worker.require_tree(&ctx.source()) {
         transition::record(ctx, name, &Input::Fault { reason: Fault::WorktreeMissing })?;
         return Err(missing);
     }

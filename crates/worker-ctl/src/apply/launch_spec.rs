@@ -17,7 +17,7 @@ const FORGE_VARS: [&str; 3] = ["GH_TOKEN", "GITHUB_TOKEN", "GH_CONFIG_DIR"];
 pub fn launch(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, resume: Vec<String>) -> Result<Launch> {
     // An agent can have led its worktree to somewhere else, where worktree-spawn would run the program.
     if worker.adopted.is_some() {
-        worker.require_tree()?;
+        worker.require_tree(&ctx.source())?;
         ctx.of(worker)?.repo.git_for(worker.tree())?;
     }
     let continued = worker.work.conversation.as_deref().filter(|_| !resume.is_empty());

@@ -128,7 +128,7 @@ fn forget_removed(ctx: &Context<'_>) -> Result<()> {
 fn is_gone(ctx: &Context<'_>, worker: &Worker) -> bool {
     let record = || ctx.of(worker).and_then(|ctx| recorded_dir(&ctx.repo.common, worker.tree()));
     let is_missing = worker.adopted.is_some() && worker.tree().symlink_metadata().is_err();
-    worker.is_replaced() || is_missing && record().is_ok_and(|record| record.is_none())
+    worker.is_replaced(&ctx.source()) || is_missing && record().is_ok_and(|record| record.is_none())
 }
 
 /// The workers that something has happened to, each with the first input that is not recorded yet.
@@ -217,7 +217,7 @@ fn next_input(
         // Fails if the worktree is there and only git cannot read it.
         ctx.repo.cmd(path)?;
     }
-    let Some(tree) = trees.get(path).filter(|_| worker.has_tree()) else {
+    let Some(tree) = trees.get(path).filter(|_| worker.has_tree(&ctx.source())) else {
         // A worker without a task whose worktree is removed is soon forgotten.
         let is_its = |tree: &&ListedWorktree| tree.branch.as_ref() == Some(&worker.branch);
         let stays = trees.values().filter(is_its).any(|tree| !adoption::is_leaving(&tree.path));

@@ -188,7 +188,7 @@ pub fn reset(
     (is_forced, requeue): (bool, bool),
 ) -> Result<Vec<String>> {
     let name = &worker.name;
-    worker.require_tree()?;
+    worker.require_tree(&ctx.source())?;
     let is_up = worker.program.session == Session::Up || worker.program.job_waits_for.is_some();
     if is_up {
         check_losses(ctx, worker, Some(base), is_forced)?;
@@ -222,8 +222,8 @@ pub fn check_losses(ctx: &Context<'_>, worker: &Worker, back_to: Option<&str>, i
             .failure(format!("the worktree of {} was moved to {path}", worker.name))
             .hint("have it go on there: `worker-ctl patrol`"));
     }
-    if worker.is_replaced() {
-        worker.require_tree()?;
+    if worker.is_replaced(&ctx.source()) {
+        worker.require_tree(&ctx.source())?;
     }
     trash::refuse_mounted(worker.tree())?;
     if is_forced && !ctx.is_dry {

@@ -38,7 +38,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let wanted = args.line.as_deref().map(parse).transpose()?;
     let (worker, _lock) = commands::locked(ctx, name)?;
     if worker.program.pane_id.is_none() {
-        worker.require_tree()?;
+        worker.require_tree(&ctx.source())?;
     }
     // A menu about the limit changes the model.
     refuse_while_limited(&worker, &Input::Message { force: args.force || wanted.is_none() }, ctx.now())?;

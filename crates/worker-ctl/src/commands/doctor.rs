@@ -319,8 +319,8 @@ fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'
         };
         return bad(detail, fix, None);
     }
-    if worker.is_replaced()
-        && let Err(failure) = worker.require_tree()
+    if worker.is_replaced(&ctx.source())
+        && let Err(failure) = worker.require_tree(&ctx.source())
     {
         return bad(failure.message, failure.hints.join("; "), None);
     }
@@ -360,7 +360,7 @@ fn check_worktree<'a>(ctx: &'a Context<'_>, worker: &Worker) -> Finding<Repair<'
 
 /// Where git has a worker's worktree that is no longer at its place, if it has it.
 fn moved_to(ctx: &Context<'_>, worker: &Worker) -> Option<PathBuf> {
-    if worker.has_tree() {
+    if worker.has_tree(&ctx.source()) {
         return None;
     }
     let is_elsewhere = |tree: &ListedWorktree| tree.path != worker.tree() && tree.path.is_dir();

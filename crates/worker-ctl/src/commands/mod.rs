@@ -142,14 +142,14 @@ pub fn pane(ctx: &Context<'_>, name: &str) -> Result<Pane> {
         let refused = failure::WRONG_STATE
             .failure(format!("{name} has no session"))
             .hint(format!("start its session: `worker-ctl up {name}`"));
-        worker.require_tree().err().unwrap_or(refused)
+        worker.require_tree(&ctx.source()).err().unwrap_or(refused)
     })
 }
 
 /// Exit 1 or 4 when the state machine refuses an input to a worker. Where its worktree is gone, nothing else helps.
 pub fn permit(ctx: &Context<'_>, worker: &Worker, input: &Input) -> Result<()> {
     let permitted = plan::start::permit(worker, input, ctx.now());
-    permitted.map_err(|refused| worker.require_tree().err().unwrap_or(refused))
+    permitted.map_err(|refused| worker.require_tree(&ctx.source()).err().unwrap_or(refused))
 }
 
 /// Fetches the default branch, so that work that the source has meanwhile does not count as lost. If the fetch fails,

@@ -105,7 +105,7 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
 /// Where git has moved the worktree of an adopted worker. It must be what could be adopted, with the same record: the file that
 /// leads to that is out of reach of others.
 pub fn moved(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
-    if worker.adopted.is_none() || worker.tree().symlink_metadata().is_ok() && !worker.is_replaced() {
+    if worker.adopted.is_none() || worker.tree().symlink_metadata().is_ok() && !worker.is_replaced(&ctx.source()) {
         return None;
     }
     let trees = ctx.of(worker).and_then(|ctx| ctx.repo.trees()).ok()?;

@@ -107,8 +107,8 @@ impl Standing {
 impl WorktreeFacts {
     fn read(ctx: &Context<'_>, worker: &Worker) -> Result<WorktreeFacts> {
         let (repo, source, tree) = (&ctx.repo, &ctx.source(), worker.tree());
-        if worker.adopted.is_none() || worker.is_replaced() {
-            worker.require_tree()?;
+        if worker.adopted.is_none() || worker.is_replaced(source) {
+            worker.require_tree(source)?;
         }
         // Changes first, commits last: what is committed in between shows in HEAD.
         let dirty = dirty(repo, tree).map_err(|mut failure| match failure.kind {

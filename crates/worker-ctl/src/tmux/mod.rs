@@ -273,7 +273,7 @@ impl Tmux {
     ) -> Result<Pane> {
         // Without this check tmux would silently start in the caller's directory.
         let dir = worker.tree();
-        worker.require_tree()?;
+        worker.require_dir()?;
         let target = existing.map_or_else(|| format!("={}:", worker.session_id), |pane| pane.id.clone());
         let (path, name, line) =
             (escape_format(&worker.worktree_path), escape_format(&worker.session_id), log_line(log));

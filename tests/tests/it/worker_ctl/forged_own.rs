@@ -410,3 +410,17 @@ fn a_persons_programs_are_those_of_their_checkout() {
         assert!(!ran.exists(), "{args:?}");
     }
 }
+
+/// It is on no branch, too, so nothing but git's own record tells that it is there.
+#[test]
+fn no_agent_makes_its_worktree_another_one_than_its_own() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let forge = "git switch -q --detach && mkdir .x && echo \"$PWD/.git\" > .x/gitdir && echo 'gitdir: .x' > .git";
+    tree(&floor, "adam").sh(forge).exit(0);
+    for args in [&["nuke", "adam", "--worktree", "--yes"][..], &["reset", "adam", "--yes", "--force"]] {
+        assert_eq!(refused(&floor, args, 4), "tampered", "{args:?}");
+    }
+    floor.ctl(&["patrol"]).exit(0).any_out().err_has("does not lead to");
+    assert_eq!(floor.status("adam")["name"], "adam");
+}
