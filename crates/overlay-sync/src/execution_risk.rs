@@ -67,22 +67,21 @@ const SETTINGS: &str = ".claude.json *.mcp.json mcp.json mcp.jsonc mcp_config.js
 /// The key paths of such settings that start nothing: lists of permissions, the model, and what a person sees.
 const HARMLESS: &str = "$schema permissions.allow permissions.ask permissions.deny tools.allowed allowedTools \
     disabledMcpjsonServers env.*_TELEMETRY env.MAX_* env.DISABLE_* env.CLAUDE_CODE_MAX_* model small_model \
-    review_model model_context_window service_tier theme language verbose effortLevel \
-    alwaysThinkingEnabled fastMode includeCoAuthoredBy includeGitInstructions attribution.* spinner* show* \
-    cleanupPeriodDays prefersReducedMotion terminalProgressBarEnabled respectGitignore autoMemoryEnabled editorMode \
-    model_reasoning_* model_verbosity personality hide* web_search file_opener check_for_update_on_startup tui.* \
-    history.* notice.* ui.* output.format privacy.* general.vimMode general.previewFeatures general.checkpointing.* \
-    tools.shell.showColor vimMode weak-model editor-model edit-format dark-mode light-mode pretty \
-    stream code-theme vim *-color map-tokens editor.* diffEditor.* explorer.* breadcrumbs.* zenMode.* workbench.* \
-    window.* files.* search.* cSpell.words peacock.* tab_size hard_tabs soft_wrap preferred_line_length \
-    buffer_font_* ui_font_* vim_mode icon_theme";
+    review_model model_context_window service_tier theme language verbose effortLevel alwaysThinkingEnabled fastMode \
+    includeCoAuthoredBy includeGitInstructions attribution.* spinner* show* cleanupPeriodDays prefersReducedMotion \
+    terminalProgressBarEnabled respectGitignore autoMemoryEnabled editorMode model_reasoning_* model_verbosity \
+    personality hide* web_search file_opener check_for_update_on_startup tui.* history.* notice.* ui.* output.format \
+    privacy.* general.vimMode general.previewFeatures general.checkpointing.* tools.shell.showColor vimMode \
+    weak-model editor-model edit-format dark-mode light-mode pretty stream code-theme vim *-color map-tokens editor.* \
+    diffEditor.* explorer.* breadcrumbs.* zenMode.* workbench.* window.* files.* search.* cSpell.words peacock.* \
+    tab_size hard_tabs soft_wrap preferred_line_length buffer_font_* ui_font_* vim_mode icon_theme";
 
 type Check = fn(&str) -> bool;
 /// What some of those hold. For another type a program may skip the whole file, with what restricts it there.
 const TYPES: &[(&str, Check)] = &[
     ("permissions.* tools.allowed allowedTools disabledMcp* cSpell.words", is_json::<Vec<String>>),
     (
-        "$schema *model edit-format service_tier *theme language effortLevel attribution.commit attribution.pr \
+        "$schema *model edit-format service_tier *-theme language effortLevel attribution.commit attribution.pr \
         editorMode model_verbosity personality web_search file_opener output.format *-color soft_wrap",
         is_json::<String>,
     ),
@@ -93,6 +92,7 @@ const TYPES: &[(&str, Check)] = &[
     ),
     ("cleanupPeriodDays model_context_window map-tokens tab_size preferred_line_length", is_json::<f64>),
     ("env.*", |value| !value.starts_with(['[', '{'])),
+    ("theme ui.theme icon_theme", |value| !value.starts_with('[')),
 ];
 
 /// Among those of editors, the ones that start something.

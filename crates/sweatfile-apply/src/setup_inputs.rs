@@ -191,7 +191,8 @@ fn searches_modules(command: &str) -> bool {
 
 /// Whether pip or uv reads a file of requirements.
 fn reads_requirements(command: &str) -> bool {
-    runs(command, &["pip", "uv"]) && words(command).any(|word| is_like(word, "*.txt *.in -r* --req*"))
+    let is_short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains('r');
+    runs(command, &["pip", "uv"]) && words(command).any(|word| is_short(word) || is_like(word, "*.txt *.in --req*"))
 }
 
 /// Whether a command runs one of these programs, of whatever version.
@@ -324,7 +325,7 @@ mod tests {
             ("corepack enable; yarn", ".yarn/releases/yarn.cjs"),
             ("pip install -e .", "setup.py"),
             ("python -m pip install -r dev.txt", "requirements/dev.txt"),
-            ("python -m pip install -qr dev.txt", "deps/base.txt"),
+            ("python -m pip install -qr \"$R\"", "deps/base.txt"),
             ("/usr/bin/pip3.11 install --requirement=\"$R\"", "base.in"),
             ("uv pip install -r reqs/dev.txt", "con.txt"),
             ("pip-compile", "base.in"),

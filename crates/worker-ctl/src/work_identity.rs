@@ -95,9 +95,9 @@ impl WorkRepo {
         let merge = |from: Option<String>, sides: [&str; 2]| {
             // The clone has no checkout that could tell git which attributes files have.
             let cmd = self.cmd(&self.top)?.var("GIT_ATTR_SOURCE", base);
-            // A merge driver gets its files where git is called.
+            // A merge driver gets its files where git is called: not in `/`.
             let scratch = self.git.env().temp_dir().join(fs::unique_name());
-            let cmd = if fs::create_private_dir(&scratch).is_ok() { cmd.dir(&scratch) } else { cmd };
+            let cmd = if self.is_own && fs::create_private_dir(&scratch).is_ok() { cmd.dir(&scratch) } else { cmd };
             let cmd = cmd.args(["merge-tree", "--write-tree", "--no-messages"]).args(options).args(from).args(sides);
             let merged = cmd.capture();
             let _ = fs::remove_tree(&scratch);

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Sandbox;
+use super::{Sandbox, require_available};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::git::{Git, failed};
@@ -225,6 +225,10 @@ impl Sandbox {
             What::Work => UNDO,
         };
         let moved = self.run_script(script, open);
+        if moved.is_err() {
+            // Where no sandbox can be made now, nothing was tried.
+            require_available(&self.env)?;
+        }
         if open.what == What::Worktree && moved.is_err() {
             // Why the move failed is told.
             let _ = self.run_script(UNDO, open);

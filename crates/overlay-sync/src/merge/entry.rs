@@ -196,8 +196,9 @@ pub fn additions(kind: FileType, bytes: &[u8], entries: &[EntryPath], known: &[&
         at(&tree, &entry.0).is_some_and(|tree| {
             let known: Vec<&Tree> = known.iter().filter_map(|tree| at(tree, &entry.0)).collect();
             // An empty list is more where a text has to be.
-            let has_type = execution_risk::has_known_type(&entry.to_string(), &tree.spelling());
-            is_more(tree, &known, 2) || !has_type && !known.contains(&tree)
+            let path = below_block(&entry.0).join(".");
+            let is_odd = execution_risk::is_harmless(&path) && !execution_risk::has_known_type(&path, &tree.spelling());
+            is_more(tree, &known, 2) || is_odd && !known.contains(&tree)
         })
     };
     entries.iter().filter(adds).cloned().collect()
@@ -238,11 +239,15 @@ pub fn unsafe_entries(kind: FileType, texts: &[&[u8]]) -> Option<Vec<EntryPath>>
     (is_object && found.len() < 1000).then_some(found)
 }
 
+/// A path without the block that editors have for each language, as `[rust]`.
+fn below_block(path: &[String]) -> &[String] {
+    let is_block = path.first().is_some_and(|key| key.starts_with('[') && key.ends_with(']'));
+    &path[usize::from(is_block)..]
+}
+
 /// Finds them among what the trees have at a path; `true` if something there is harmless.
 fn find_unsafe(path: &mut Vec<String>, trees: &[&Tree], found: &mut Vec<EntryPath>) -> bool {
-    // Editors have a block for each language, as `[rust]`.
-    let is_block = path.first().is_some_and(|key| key.starts_with('[') && key.ends_with(']'));
-    let parts = &path[usize::from(is_block)..];
+    let parts = below_block(path);
     let (spelled, before) = (parts.join("."), found.len());
     let is_dotted = parts.len() == 1 && parts[0].contains('.');
     let is_harmless =

@@ -465,8 +465,11 @@ fn workers(env: &Env) -> Result<Vec<Value>> {
 /// A host's worker, of which nothing was known here when all hosts were asked at once. Exit 4 if the host does not answer.
 fn on_host(env: &Env, host: &str, id: &str) -> Result<Option<Value>> {
     let status = ask(env, &["worker-ctl", "status", "--host", host])?;
-    if !status.status.success() {
+    if status.has_kind("unreachable") {
         return Err(status.told_as(|why| UNREACHABLE.failure(why)).hint("the same command goes on"));
+    }
+    if status.has_failed() {
+        return Err(status.told_as(Failure::failed));
     }
     Ok(listed(status).into_iter().find(|worker| worker["id"] == *id))
 }

@@ -163,6 +163,16 @@ pub fn pin(ctx: &Context<'_>, host: &Host, worker: &str, seen: SeenWork) -> Resu
     })
 }
 
+/// Takes back that this work was reviewed, which nobody has seen, unless something newer is recorded.
+pub fn not_seen(ctx: &Context<'_>, host: &Host, worker: &str, seen: &SeenWork, before: Option<SeenWork>) -> Result<()> {
+    HostWork::update(&ctx.root.path, &host.name, |work| {
+        if work.reviews.get(worker) == Some(seen) {
+            work.reviews.remove(worker);
+            work.reviews.extend(before.map(|before| (worker.to_owned(), before)));
+        }
+    })
+}
+
 /// Lets no review count any more of work that was sent back. What was shown is still known.
 pub fn sent_back(ctx: &Context<'_>, host: &Host, workers: &[String]) -> Result<()> {
     HostWork::update(&ctx.root.path, &host.name, |work| {

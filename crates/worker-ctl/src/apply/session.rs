@@ -247,9 +247,6 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
     let (tmux, pane, (argv, job), variables) =
         ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let log = layout::worker_log(&ctx.root.path, &worker.name);
-    // A kill may come before the program is started anew, and this end is no crash.
-    let noted = ctx.update_worker(&worker.name, |worker| worker.program.dead_pane = Some(pane.id.clone()));
-    noted.map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let head = end_program(ctx, worker, &pane)?;
     jobs::end_all(ctx, &[&worker.name]).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     transition::record(ctx, &worker.name, &Input::Restarting { head, job: job.clone() })?;
@@ -292,6 +289,9 @@ fn end_program(ctx: &Context<'_>, worker: &Worker, pane: &Pane) -> Result<Option
     let head = || Ok::<_, Failure>(ctx.repo.head(worker.tree())?.1);
     let find = || processes::find(ctx.env, &ctx.root.path, &[&worker.name], &[pane.pid], Some(pane.server));
     let (before, running) = (head()?, find());
+    // A kill may come before the program is started anew, and this end is no crash.
+    let noted = ctx.update_worker(&worker.name, |worker| worker.program.dead_pane = Some(pane.id.clone()));
+    noted.map_err(|failure| typing::not_delivered(&worker.name, failure))?;
     let _ = kill_process(program, Signal::HUP);
     let is_over = || find().iter().all(|process| process.pid != pane.pid && running.contains(process));
     poll::holds(INTERRUPT_GRACE, POLL, is_over);

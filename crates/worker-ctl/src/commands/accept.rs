@@ -78,6 +78,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return Ok(exit);
     }
     if let Some(new) = finished.get(&name) {
+        if args.push {
+            ctx.ui.warn(format!("nothing was pushed: `git push` in {} pushes it", ctx.source().display()));
+        }
         return Ok(print_finished(&ctx.of(&worker)?, &worker, new));
     }
     let worker = follow_parent(ctx, worker)?;

@@ -248,7 +248,7 @@ fn strayed(ctx: &Context<'_>, worker: &Worker) -> Option<Note> {
     let look = || -> Result<Option<Input>> {
         let ctx = &ctx.of(worker)?;
         let trees = ctx.repo.trees()?;
-        let tree = trees.get(worker.tree()).filter(|_| worker.has_tree());
+        let tree = trees.get(worker.tree()).filter(|_| worker.has_tree(&ctx.source()));
         tree.map_or(Ok(None), |tree| patrol::find_strayed(ctx, worker, tree, false))
     };
     match look() {

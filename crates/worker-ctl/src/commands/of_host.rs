@@ -33,7 +33,7 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
     let said = ssh_to(ctx, host).ask(&words, ssh::LONG)?;
     let sha = said["sha"].as_str().unwrap_or_default().to_owned();
     let row = host_work::row(ctx, host, name)?;
-    let mut is_new = false;
+    let mut pinned = None;
     let reviewed = {
         let _lock = hosts::lock(&ctx.root.path, &host.name)?;
         // Other work may have landed since, also where this is a dry run.
@@ -53,17 +53,18 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
             ctx.ui.note("an agent looks at it, so it does not count as reviewed");
         } else if !ctx.is_dry && !review::is_too_long(ctx, args, (&from, &sha))? {
             let seen = SeenWork { sha: sha.clone(), patch: ctx.repo.work_digest(&sha)? };
-            is_new = HostWork::load(&ctx.root.path, &host.name)?.reviews.get(name) != Some(&seen);
-            host_work::pin(ctx, host, name, seen)?;
+            let before = HostWork::load(&ctx.root.path, &host.name)?.reviews.remove(name);
+            host_work::pin(ctx, host, name, seen.clone())?;
+            pinned = (before.as_ref() != Some(&seen)).then_some((seen, before));
         }
         review::Reviewed { worker, from, sha, summary, comments: Some(said["comments"].clone()) }
     };
-    match review::show(ctx, &reviewed, args.interface, true) {
-        Err(failure) if is_new => {
-            ctx.warn_on_failure(name, || host_work::sent_back(ctx, host, &[name.to_owned()]));
+    match (review::show(ctx, &reviewed, args.interface, true), pinned) {
+        (Err(failure), Some((seen, before))) => {
+            ctx.warn_on_failure(name, || host_work::not_seen(ctx, host, name, &seen, before));
             Err(failure.hint(review::NOT_REVIEWED))
         }
-        shown => shown.map(|()| Exit::Done),
+        (shown, _) => shown.map(|()| Exit::Done),
     }
 }
 

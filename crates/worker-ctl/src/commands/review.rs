@@ -59,7 +59,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let ctx = looking.as_ref().unwrap_or(ctx);
     let name = choose(ctx, args.worker.as_deref())?;
     let ctx = &ctx.of(&land_on_parent::retargeted(ctx, ctx.worker(&name)?)?)?;
-    let (reviewed, patch) = {
+    let (reviewed, is_recorded) = {
         let _lock = ctx.lock(&name)?;
         if !ctx.is_dry {
             // If the source is missing, show the work as it is.
@@ -84,17 +84,23 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         ctx.ending.store(true, Ordering::SeqCst);
         shown
     });
-    shown.map(|()| Exit::Done).map_err(|failure| not_seen(ctx, &reviewed.worker, patch.as_ref(), failure))
+    shown.map(|()| Exit::Done).map_err(|failure| match is_recorded {
+        true => {
+            let _lock = ctx.lock(&name);
+            not_seen(ctx, &reviewed.worker, &reviewed.sha, failure)
+        }
+        false => failure,
+    })
 }
 
 /// What a review that failed ends with.
 pub const NOT_REVIEWED: &str = "it does not count as reviewed";
 
-/// Takes back that the work with this digest was reviewed, as nobody has seen it, unless it was before, or something newer
-/// is recorded.
-fn not_seen(ctx: &Context<'_>, before: &Worker, patch: Option<&String>, failure: Failure) -> Failure {
-    let counts = |work: &Work| work.reviewed_sha.is_some() && work.reviewed_patch.as_ref() == patch;
-    if patch.is_none() || counts(&before.work) {
+/// Takes back that the work on `sha` was reviewed, as nobody has seen it, unless it was before, or something newer is
+/// recorded. A rebase meanwhile changes the commit that counts, and not the one that was shown.
+fn not_seen(ctx: &Context<'_>, before: &Worker, sha: &str, failure: Failure) -> Failure {
+    let counts = |work: &Work| work.reviewed_sha.is_some() && work.shown_sha.as_deref() == Some(sha);
+    if counts(&before.work) {
         return failure;
     }
     let taken_back = ctx.update(|state| {
@@ -150,8 +156,8 @@ pub struct Reviewed {
     pub comments: Option<Value>,
 }
 
-/// Records under the worker's lock which commit is shown. Returns with it the digest that is recorded.
-fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<(Reviewed, Option<String>)> {
+/// Records under the worker's lock which commit is shown. Returns also whether it is recorded.
+fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<(Reviewed, bool)> {
     let worker = land_on_parent::retargeted(ctx, ctx.worker(name)?)?;
     let sha = require_review(&worker)?.to_owned();
     if ctx.repo.has_several_bases(&ctx.repo.base(), &sha)? {
@@ -170,19 +176,22 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<(Reviewed
     let summary = summary(ctx, &worker, &from, &sha, shown)?;
     let patch = ctx.repo.work_digest_from(&from, &sha)?;
     let agent = land_on_parent::other_agent(ctx, &ctx.repo.branch)?;
-    let mut recorded = None;
+    let mut is_recorded = false;
     if agent.is_some() {
         ctx.ui.note("an agent looks at it, so it does not count as reviewed");
     } else if !ctx.is_dry && !is_too_long(ctx, args, (&from, &sha))? {
-        let input = Input::Reviewed { sha: sha.clone(), from: own, patch: patch.clone() };
-        transition::record(ctx, name, &input).map_err(|failure| not_seen(ctx, &worker, Some(&patch), failure))?;
-        ctx.update(|state| {
-            (state.last_reviewed, state.landed_since) = (Some(name.to_owned()), None);
-            Ok(())
-        })?;
-        recorded = Some(patch);
+        let input = Input::Reviewed { sha: sha.clone(), from: own, patch };
+        let note_last = || {
+            ctx.update(|state| {
+                (state.last_reviewed, state.landed_since) = (Some(name.to_owned()), None);
+                Ok(())
+            })
+        };
+        let recorded = transition::record(ctx, name, &input).and_then(|_| note_last());
+        recorded.map_err(|failure| not_seen(ctx, &worker, &sha, failure))?;
+        is_recorded = true;
     }
-    Ok((Reviewed { worker, from, sha, summary, comments: None }, recorded))
+    Ok((Reviewed { worker, from, sha, summary, comments: None }, is_recorded))
 }
 
 /// Whether the diff has more lines than are shown.

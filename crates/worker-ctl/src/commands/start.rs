@@ -21,6 +21,7 @@ use crate::plan::start::start;
 use crate::store::State;
 use crate::tmux::typing::DeliveryVerdict;
 use crate::worker::{Task, Worker};
+use crate::worker_notes::Note;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -99,7 +100,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 ctx.ui.note("more work at once than `max_working` lets the queue start");
             }
             let (worker, lock) = commands::locked(ctx, name)?;
-            let is_told = worker.pending_send.is_none() && worker.untold().is_none();
+            let is_doubt = |note: &Note| matches!(note, Note::Unsubmitted(_) | Note::NotTyped(_));
+            let is_told = worker.pending_send.is_none() && !worker.notes.iter().any(is_doubt);
             let has_it = is_told && worker.work.prompt.as_ref() == Some(&prompt);
             if has_it && worker.task != Task::Idle && begun(ctx, args)?.is_some() {
                 return commands::print_delivery(ctx, name, Ok((worker, DeliveryVerdict::Delivered)));

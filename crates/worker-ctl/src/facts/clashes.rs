@@ -132,8 +132,9 @@ fn merge(ctx: &Context<'_>, base: &str, pairs: &[&Pair]) -> Result<BTreeMap<Stri
         let stores = [ctx.clone.common.clone(), common_dir(&ctx.source())];
         let stores = stores.map(|common| as_alternate(&common.join("objects")));
         let cmd = ctx.clone.cmd(&ctx.clone.top)?.args(["merge-tree", "--write-tree", "--stdin", "-z", "--name-only"]);
-        // A merge driver gets its files where git is called.
-        let cmd = cmd.dir(&objects).arg("--no-messages").var("GIT_ATTR_SOURCE", base);
+        // A merge driver gets its files where git is called, and below a checkout git names paths from there.
+        let cmd = if ctx.clone.is_own { cmd.dir(&objects) } else { cmd };
+        let cmd = cmd.arg("--no-messages").var("GIT_ATTR_SOURCE", base);
         let cmd = cmd.var("GIT_OBJECT_DIRECTORY", &objects);
         let cmd = cmd.var("GIT_ALTERNATE_OBJECT_DIRECTORIES", stores.join(OsStr::new(":")));
         let input: String = left.iter().map(|pair| format!("{pair}\n")).collect();

@@ -132,8 +132,8 @@ pub fn summary(
     shown: Option<(&str, &str)>,
 ) -> Result<Summary> {
     let how = ["diff", "--no-color", "--no-textconv", "--no-ext-diff", "--ignore-submodules=none"];
-    let stat = ctx.repo.cmd(&ctx.repo.top)?.args(NO_ATTRIBUTES).args(how).args(WHOLE_STAT).args([base, sha]);
-    let stat = answer("diff", &stat.capture()?)?;
+    let stat = ctx.repo.run(&ctx.repo.top, &[&NO_ATTRIBUTES[..], &how, &WHOLE_STAT, &[base, sha]].concat())?;
+    let stat = answer("diff", &stat)?;
     let since = |(before, shown): (&str, &str)| -> Result<Option<String>> {
         // What is its parent's is nothing new.
         let own = ctx.repo.begin_of(worker, sha).unwrap_or_else(|_| base.to_owned());
