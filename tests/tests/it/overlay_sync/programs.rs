@@ -61,7 +61,7 @@ const SETTINGS: [[&str; 5]; 33] = [
     ["m/.claude/settings.json", "{}", r#"{"env": {"NOBODY_KNOWS": "/x"}}"#, "env", "the environment"],
     ["n/.claude/x.json", "{}", r#"{"permissions": {"allow": ["R", {"x": 1}]}}"#, "permissions", "wider permissions"],
     ["o/.claude/settings.json", "{}", r#"{"model": {"x": "y"}}"#, "model", "perhaps a program"],
-    ["s/.claude/settings.json", "{}", r#"{"$schema": [], "theme": {"mode": "dark"}}"#, "$schema", "perhaps a program"],
+    ["s/.claude/settings.json", "{}", r#"{"$schema": [], "theme": []}"#, "$schema", "perhaps a program"],
     ["p/.claude/settings.json", "{}", r#"{"cleanupPeriodDays": "9"}"#, "cleanup", "perhaps a program"],
     ["q/.claude/settings.json", "{}", r#"{"env": {"MAX_X": {}}}"#, "env", "the environment"],
     ["r/.claude/settings.json", "{}", r#"{"outputStyle": "x"}"#, "outputStyle", "perhaps a program"],
