@@ -116,6 +116,8 @@ pub fn install(git: &Git, repo: &Repo, hook: &'static str, tool: &'static str, d
             None => {
                 // First, because a stub that is there already tells nobody who wrote it.
                 if !dry_run && !repo.has_own_hooks() && !before.iter().any(|other| other == tool) {
+                    // Nothing is noted where it would be refused.
+                    install_stub(git.env(), repo, (hook, tool), true)?;
                     note(git.env(), repo, hook, &in_shared_dir(repo, tool), true)?;
                 }
                 install_stub(git.env(), repo, (hook, tool), dry_run)?

@@ -81,8 +81,8 @@ type Check = fn(&str) -> bool;
 const TYPES: &[(&str, Check)] = &[
     ("permissions.* tools.allowed allowedTools disabledMcp* cSpell.words", is_json::<Vec<String>>),
     (
-        "$schema *model edit-format service_tier *-theme language effortLevel attribution.commit attribution.pr \
-        editorMode model_verbosity personality web_search file_opener output.format *-color soft_wrap",
+        "$schema *model edit-format service_tier *-theme ui.theme tui.theme language effortLevel attribution.commit \
+        attribution.pr editorMode model_verbosity personality web_search file_opener output.format *-color soft_wrap",
         is_json::<String>,
     ),
     (
@@ -92,7 +92,7 @@ const TYPES: &[(&str, Check)] = &[
     ),
     ("cleanupPeriodDays model_context_window map-tokens tab_size preferred_line_length", is_json::<f64>),
     ("env.*", |value| !value.starts_with(['[', '{'])),
-    ("theme ui.theme icon_theme", |value| !value.starts_with('[')),
+    ("theme icon_theme", |value| value.starts_with('{') || is_json::<String>(value)),
 ];
 
 /// Among those of editors, the ones that start something.

@@ -191,7 +191,10 @@ fn searches_modules(command: &str) -> bool {
 
 /// Whether pip or uv reads a file of requirements.
 fn reads_requirements(command: &str) -> bool {
-    let is_short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains('r');
+    // Other switches of one letter may stand before it.
+    let is_short = |word: &str| {
+        word.strip_prefix('-').is_some_and(|rest| rest.trim_start_matches(['q', 'v', 'U', 'I']).starts_with('r'))
+    };
     runs(command, &["pip", "uv"]) && words(command).any(|word| is_short(word) || is_like(word, "*.txt *.in --req*"))
 }
 
@@ -377,6 +380,7 @@ mod tests {
             ("remake", "Makefile"),
             ("pip install -e .", "notes.txt"),
             ("uv sync", "notes.txt"),
+            ("CFLAGS=-march=native pip install .", "notes.txt"),
             ("cat dev.txt", "base.txt"),
             ("npm ci", "src/index.js"),
             ("python3 -m venv .venv", "src/x.py"),

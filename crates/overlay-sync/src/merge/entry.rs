@@ -197,7 +197,8 @@ pub fn additions(kind: FileType, bytes: &[u8], entries: &[EntryPath], known: &[&
             let known: Vec<&Tree> = known.iter().filter_map(|tree| at(tree, &entry.0)).collect();
             // An empty list is more where a text has to be.
             let path = below_block(&entry.0).join(".");
-            let is_odd = execution_risk::is_harmless(&path) && !execution_risk::has_known_type(&path, &tree.spelling());
+            let is_known = execution_risk::is_harmless(&path) || path.starts_with("env.");
+            let is_odd = is_known && !execution_risk::has_known_type(&path, &tree.spelling());
             is_more(tree, &known, 2) || is_odd && !known.contains(&tree)
         })
     };

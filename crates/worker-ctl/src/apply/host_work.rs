@@ -165,12 +165,20 @@ pub fn pin(ctx: &Context<'_>, host: &Host, worker: &str, seen: SeenWork) -> Resu
 
 /// Takes back that this work was reviewed, which nobody has seen, unless something newer is recorded.
 pub fn not_seen(ctx: &Context<'_>, host: &Host, worker: &str, seen: &SeenWork, before: Option<SeenWork>) -> Result<()> {
+    let mut is_ours = false;
     HostWork::update(&ctx.root.path, &host.name, |work| {
-        if work.reviews.get(worker) == Some(seen) {
+        is_ours = work.reviews.get(worker) == Some(seen);
+        if is_ours {
             work.reviews.remove(worker);
-            work.reviews.extend(before.map(|before| (worker.to_owned(), before)));
+            work.reviews.extend(before.clone().map(|before| (worker.to_owned(), before)));
         }
-    })
+    })?;
+    let pin = ref_of(host, worker, "reviewed");
+    match before {
+        _ if !is_ours => Ok(()),
+        Some(before) => ctx.repo.update_ref(&[&pin, &before.sha]),
+        None => ctx.repo.drop_refs(&[pin]),
+    }
 }
 
 /// Lets no review count any more of work that was sent back. What was shown is still known.

@@ -186,11 +186,10 @@ fn plan(
                 .failure(format!("{path} is the worker {name} of another root, {}", root.display()))
                 .hint(format!("`worker-ctl --root {} nuke {name}` forgets it there", shell_word(&root))));
         }
+        let at_path = state.workers.values().find(|worker| worker.worktree_path == path);
         // git has a branch checked out in one worktree only, which may have been moved.
-        let is_its = |worker: &&Worker| {
-            worker.worktree_path == path || worker.adopted.is_some() && worker.branch == found.branch
-        };
-        if let Some(worker) = state.workers.values().find(is_its) {
+        let is_its = |worker: &&Worker| worker.adopted.is_some() && worker.branch == found.branch;
+        if let Some(worker) = at_path.or_else(|| state.workers.values().find(is_its)) {
             let before = Some(worker.clone());
             if !is_list {
                 let again = again(ctx, args, found, worker)?;

@@ -59,7 +59,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let ctx = looking.as_ref().unwrap_or(ctx);
     let name = choose(ctx, args.worker.as_deref())?;
     let ctx = &ctx.of(&land_on_parent::retargeted(ctx, ctx.worker(&name)?)?)?;
-    let (reviewed, is_recorded) = {
+    let (reviewed, patch) = {
         let _lock = ctx.lock(&name)?;
         if !ctx.is_dry {
             // If the source is missing, show the work as it is.
@@ -84,12 +84,12 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         ctx.ending.store(true, Ordering::SeqCst);
         shown
     });
-    shown.map(|()| Exit::Done).map_err(|failure| match is_recorded {
-        true => {
+    shown.map(|()| Exit::Done).map_err(|failure| match &patch {
+        Some(patch) => {
             let _lock = ctx.lock(&name);
-            not_seen(ctx, &reviewed.worker, &reviewed.sha, failure)
+            not_seen(ctx, &reviewed.worker, (&reviewed.sha, patch), failure)
         }
-        false => failure,
+        None => failure,
     })
 }
 
@@ -98,11 +98,12 @@ pub const NOT_REVIEWED: &str = "it does not count as reviewed";
 
 /// Takes back that the work on `sha` was reviewed, as nobody has seen it, unless it was before, or something newer is
 /// recorded. A rebase meanwhile changes the commit that counts, and not the one that was shown.
-fn not_seen(ctx: &Context<'_>, before: &Worker, sha: &str, failure: Failure) -> Failure {
-    let counts = |work: &Work| work.reviewed_sha.is_some() && work.shown_sha.as_deref() == Some(sha);
-    if counts(&before.work) {
+fn not_seen(ctx: &Context<'_>, before: &Worker, (sha, patch): (&str, &str), failure: Failure) -> Failure {
+    let Work { reviewed_sha, reviewed_patch, .. } = &before.work;
+    if reviewed_sha.as_deref() == Some(sha) && reviewed_patch.as_deref() == Some(patch) {
         return failure;
     }
+    let counts = |work: &Work| work.reviewed_sha.is_some() && work.shown_sha.as_deref() == Some(sha);
     let taken_back = ctx.update(|state| {
         let Some(worker) = state.workers.get_mut(&before.name).filter(|worker| counts(&worker.work)) else {
             return Ok(false);
@@ -156,8 +157,8 @@ pub struct Reviewed {
     pub comments: Option<Value>,
 }
 
-/// Records under the worker's lock which commit is shown. Returns also whether it is recorded.
-fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<(Reviewed, bool)> {
+/// Records under the worker's lock which commit is shown. Returns with it the digest that is recorded.
+fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<(Reviewed, Option<String>)> {
     let worker = land_on_parent::retargeted(ctx, ctx.worker(name)?)?;
     let sha = require_review(&worker)?.to_owned();
     if ctx.repo.has_several_bases(&ctx.repo.base(), &sha)? {
@@ -176,22 +177,22 @@ fn mark_reviewed(ctx: &Context<'_>, name: &str, args: &Args) -> Result<(Reviewed
     let summary = summary(ctx, &worker, &from, &sha, shown)?;
     let patch = ctx.repo.work_digest_from(&from, &sha)?;
     let agent = land_on_parent::other_agent(ctx, &ctx.repo.branch)?;
-    let mut is_recorded = false;
+    let mut recorded = None;
     if agent.is_some() {
         ctx.ui.note("an agent looks at it, so it does not count as reviewed");
     } else if !ctx.is_dry && !is_too_long(ctx, args, (&from, &sha))? {
-        let input = Input::Reviewed { sha: sha.clone(), from: own, patch };
+        let input = Input::Reviewed { sha: sha.clone(), from: own, patch: patch.clone() };
         let note_last = || {
             ctx.update(|state| {
                 (state.last_reviewed, state.landed_since) = (Some(name.to_owned()), None);
                 Ok(())
             })
         };
-        let recorded = transition::record(ctx, name, &input).and_then(|_| note_last());
-        recorded.map_err(|failure| not_seen(ctx, &worker, &sha, failure))?;
-        is_recorded = true;
+        let done = transition::record(ctx, name, &input).and_then(|_| note_last());
+        done.map_err(|failure| not_seen(ctx, &worker, (&sha, &patch), failure))?;
+        recorded = Some(patch);
     }
-    Ok((Reviewed { worker, from, sha, summary, comments: None }, is_recorded))
+    Ok((Reviewed { worker, from, sha, summary, comments: None }, recorded))
 }
 
 /// Whether the diff has more lines than are shown.

@@ -224,3 +224,16 @@ fn a_stash_is_the_work_of_the_worker_that_made_it() {
     floor.ctl(&["start", "--worker", "adam", "--prompt", "think"]).succeeds();
     wait_for(|| floor.prompts().iter().any(|prompt| prompt.contains("Do not use `git stash`")));
 }
+
+#[test]
+fn a_worktree_on_the_branch_of_a_lost_one_stays_its_own_workers() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam", "eve"]);
+    up(&floor, &["adam"]);
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    let before = text(&floor.status("adam"), "/worktree").to_owned();
+    floor.app.git(&["worktree", "remove", "--force", "../adam"]);
+    tree(&floor, "eve").git(&["switch", "-q", "feature/adam"]);
+    floor.app.run("worker-ctl", &["add", "--worktree", "../eve"]).exit(1).err_has("is the worker eve already");
+    assert_eq!(text(&floor.status("adam"), "/worktree"), before);
+}
