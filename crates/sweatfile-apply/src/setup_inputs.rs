@@ -193,7 +193,7 @@ fn searches_modules(command: &str) -> bool {
 fn reads_requirements(command: &str) -> bool {
     // Other switches of one letter may stand before it.
     let is_short = |word: &str| {
-        word.strip_prefix('-').is_some_and(|rest| rest.trim_start_matches(['q', 'v', 'U', 'I']).starts_with('r'))
+        word.strip_prefix('-').is_some_and(|rest| rest.trim_start_matches(['q', 'v', 'n', 'U', 'I']).starts_with('r'))
     };
     runs(command, &["pip", "uv"]) && words(command).any(|word| is_short(word) || is_like(word, "*.txt *.in --req*"))
 }
@@ -330,7 +330,7 @@ mod tests {
             ("python -m pip install -r dev.txt", "requirements/dev.txt"),
             ("python -m pip install -qr \"$R\"", "deps/base.txt"),
             ("/usr/bin/pip3.11 install --requirement=\"$R\"", "base.in"),
-            ("uv pip install -r reqs/dev.txt", "con.txt"),
+            ("uv pip install -nr \"$R\"", "con.txt"),
             ("pip-compile", "base.in"),
             ("pip install -e .", "dev-requirements.txt"),
             ("conda env create", "deps.txt"),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{recorded_dir, recorded_path};
+use shopfloor_core::git::{leads_back, recorded_dir, recorded_path};
 use shopfloor_core::text::shell_word;
 
 use crate::work_repo::common_dir;
@@ -19,7 +19,8 @@ impl Worker {
         let common = common_dir(source);
         // Another worktree's agent can write this path into its own record.
         let own = common.join("worktrees").join(&adopted.record);
-        if is_own(&own) && recorded_path(&own).is_ok_and(|path| path.as_deref() == Some(self.tree())) {
+        let is_recorded = recorded_path(&own).is_ok_and(|path| path.as_deref() == Some(self.tree()));
+        if is_recorded && is_own(&own) && leads_back(self.tree(), &own) {
             return false;
         }
         let is_there = self.tree().join(".git").symlink_metadata().is_ok();

@@ -189,7 +189,8 @@ fn plan(
         let at_path = state.workers.values().find(|worker| worker.worktree_path == path);
         // git has a branch checked out in one worktree only, which may have been moved.
         let is_its = |worker: &&Worker| worker.adopted.is_some() && worker.branch == found.branch;
-        if let Some(worker) = at_path.or_else(|| state.workers.values().find(is_its)) {
+        let own = state.workers.values().find(|worker| found.is_of(worker));
+        if let Some(worker) = own.or(at_path).or_else(|| state.workers.values().find(is_its)) {
             let before = Some(worker.clone());
             if !is_list {
                 let again = again(ctx, args, found, worker)?;

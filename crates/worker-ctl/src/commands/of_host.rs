@@ -61,7 +61,10 @@ pub fn review(ctx: &Context<'_>, line: &Line, args: &review::Args) -> Result<Exi
     };
     match (review::show(ctx, &reviewed, args.interface, true), pinned) {
         (Err(failure), Some((seen, before))) => {
-            ctx.warn_on_failure(name, || host_work::not_seen(ctx, host, name, &seen, before));
+            ctx.warn_on_failure(name, || {
+                let _lock = hosts::lock(&ctx.root.path, &host.name)?;
+                host_work::not_seen(ctx, host, name, &seen, before)
+            });
             Err(failure.hint(review::NOT_REVIEWED))
         }
         (shown, _) => shown.map(|()| Exit::Done),
