@@ -61,6 +61,12 @@ impl Note {
         }
     }
 
+    /// Whether a text about the worker's task may not have got to it.
+    pub fn is_doubt_of_task(&self) -> bool {
+        let (Note::Unsubmitted(purpose) | Note::NotTyped(purpose)) = self else { return false };
+        !["message", "continue"].contains(&purpose.as_str())
+    }
+
     /// Whether the note says that a program waits to be told something: it was restarted, or its usage limit is over.
     pub fn is_of_restart(&self) -> bool {
         matches!(self, Note::TaskUnknown(_) | Note::Restarted(_) | Note::LimitOver(_))

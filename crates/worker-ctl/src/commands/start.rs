@@ -100,7 +100,8 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 ctx.ui.note("more work at once than `max_working` lets the queue start");
             }
             let (worker, lock) = commands::locked(ctx, name)?;
-            let has_it = is_told(&worker) && worker.work.prompt.as_ref() == Some(&prompt);
+            let is_told = worker.pending_send.is_none() && !worker.notes.iter().any(Note::is_doubt_of_task);
+            let has_it = is_told && worker.work.prompt.as_ref() == Some(&prompt);
             if has_it && worker.task != Task::Idle && begun(ctx, args)?.is_some() {
                 return commands::print_delivery(ctx, name, Ok((worker, DeliveryVerdict::Delivered)));
             }
@@ -123,15 +124,6 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         bring_up_to_date(ctx, &standing)?;
         Ok(task_text(ctx, &worker, &prompt))
     })
-}
-
-/// Whether nothing tells that a text about its task may not have got to a worker.
-fn is_told(worker: &Worker) -> bool {
-    let is_doubt = |note: &Note| match note {
-        Note::Unsubmitted(purpose) | Note::NotTyped(purpose) => !["message", "continue"].contains(&&**purpose),
-        _ => false,
-    };
-    worker.pending_send.is_none() && !worker.notes.iter().any(is_doubt)
 }
 
 /// The worker to whom the same command of a hub has begun to give the task.
