@@ -195,11 +195,7 @@ pub fn additions(kind: FileType, bytes: &[u8], entries: &[EntryPath], known: &[&
     let adds = |entry: &&EntryPath| {
         at(&tree, &entry.0).is_some_and(|tree| {
             let known: Vec<&Tree> = known.iter().filter_map(|tree| at(tree, &entry.0)).collect();
-            // An empty list is more where a text has to be.
-            let path = below_block(&entry.0).join(".");
-            let is_known = execution_risk::is_harmless(&path) || path.starts_with("env.");
-            let is_odd = is_known && !execution_risk::has_known_type(&path, &tree.spelling());
-            is_more(tree, &known, 2) || is_odd && !known.contains(&tree)
+            is_more(&below_block(&entry.0).join("."), tree, &known, 2)
         })
     };
     entries.iter().filter(adds).cloned().collect()
@@ -209,12 +205,16 @@ fn at<'t>(tree: &'t Tree, parts: &[String]) -> Option<&'t Tree> {
     parts.iter().try_fold(tree, |tree, part| tree.key(part))
 }
 
-fn is_more(tree: &Tree, known: &[&Tree], depth: usize) -> bool {
+fn is_more(path: &str, tree: &Tree, known: &[&Tree], depth: usize) -> bool {
+    let is_known = execution_risk::is_harmless(path) || path.starts_with("env.");
     match tree {
         _ if known.contains(&tree) => false,
+        // An empty list is more where a text has to be.
+        _ if is_known && !execution_risk::has_known_type(path, &tree.spelling()) => true,
         Tree::Object(members) if depth == 2 => members.iter().any(|(key, tree)| {
             let known: Vec<&Tree> = known.iter().filter_map(|other| other.key(key)).collect();
-            is_more(tree, &known, depth - 1)
+            let path = format!("{path}.{key}");
+            is_more(path.trim_start_matches('.'), tree, &known, depth - 1)
         }),
         Tree::Array(items) if depth > 0 => {
             !items.is_empty()

@@ -25,7 +25,7 @@ fn why(s: &Scene<'_>, path: &str) -> String {
 }
 
 /// A file, its text, the text that an agent writes, the entry that waits, and what it is.
-const SETTINGS: [[&str; 5]; 33] = [
+const SETTINGS: [[&str; 5]; 35] = [
     [LOCAL, "{}", r#"{"statusLine": {"type": "command", "command": "evil"}}"#, "statusLine", "a status line"],
     [".claude/settings.json", "{}", r#"{"apiKeyHelper": "evil"}"#, "apiKeyHelper", "a helper"],
     ["a/.claude/settings.json", "{}", r#"{"awsAuthRefresh": "evil"}"#, "awsAuthRefresh", "a helper"],
@@ -64,6 +64,8 @@ const SETTINGS: [[&str; 5]; 33] = [
     ["s/.claude/settings.json", "{}", r#"{"$schema": [], "theme": []}"#, "$schema", "perhaps a program"],
     ["p/.claude/settings.json", "{}", r#"{"cleanupPeriodDays": "9"}"#, "cleanup", "perhaps a program"],
     ["q/.claude/settings.json", "{}", r#"{"env": {"MAX_X": {}}}"#, "env", "the environment"],
+    ["t/.claude/settings.json", "{}", r#"{"env": {"FOO": []}}"#, "env", "the environment"],
+    ["u/.claude/settings.json", "{}", r#"{"attribution": {"commit": []}}"#, "attribution", "perhaps a program"],
     ["r/.claude/settings.json", "{}", r#"{"outputStyle": "x"}"#, "outputStyle", "perhaps a program"],
     ["b/.vscode/settings.json", "{}", r#"{"amp.x": true}"#, "amp.x", "perhaps a program"],
     [
