@@ -4,7 +4,7 @@ use std::path::Path;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{leads_back, recorded_dir, recorded_path};
+use shopfloor_core::git::recorded_dir;
 use shopfloor_core::text::shell_word;
 
 use crate::work_repo::common_dir;
@@ -14,18 +14,10 @@ impl Worker {
     /// Whether another worktree of its repository, `source`, is at the place of its own, which was removed or moved: the
     /// repository has another record of it. What the worktree's `.git` says does not count, because its agent can write that.
     pub fn is_replaced(&self, source: &Path) -> bool {
-        let Some(adopted) = self.adopted.as_ref().filter(|adopted| adopted.record_id.is_some()) else { return false };
-        let is_own = |record: &Path| fs::dir_id(record) == adopted.record_id;
-        let common = common_dir(source);
-        // Another worktree's agent can write this path into its own record.
-        let own = common.join("worktrees").join(&adopted.record);
-        let is_recorded = recorded_path(&own).is_ok_and(|path| path.as_deref() == Some(self.tree()));
-        if is_recorded && is_own(&own) && leads_back(self.tree(), &own) {
-            return false;
-        }
+        let Some(own) = self.adopted.as_ref().and_then(|adopted| adopted.record_id.as_ref()) else { return false };
         let is_there = self.tree().join(".git").symlink_metadata().is_ok();
-        let record = || recorded_dir(&common, self.tree()).ok().flatten();
-        is_there && record().is_some_and(|record| !is_own(&record))
+        let record = || recorded_dir(&common_dir(source), self.tree()).ok().flatten();
+        is_there && record().is_some_and(|record| fs::dir_id(&record).as_ref() != Some(own))
     }
 
     /// Whether its own worktree is there.

@@ -353,26 +353,21 @@ pub fn leads_back(worktree: &Path, record: &Path) -> bool {
 }
 
 /// The private git directory that a repository has recorded for a linked worktree: not what the worktree says of
-/// itself.
+/// itself. Where several records name it, because an agent wrote its path into another's, it is the one that the
+/// worktree names, too.
 pub fn recorded_dir(common_dir: &Path, worktree: &Path) -> Result<Option<PathBuf>> {
     let all = common_dir.join("worktrees");
-    let leads_here = |dir: &Path| -> Result<bool> {
-        // Another worktree's record that cannot be read is no reason not to find this one.
-        let Ok(Some(path)) = recorded_path(dir) else { return Ok(false) };
-        Ok(path == worktree
-            || path.canonicalize().is_ok_and(|path| worktree.canonicalize().is_ok_and(|own| own == path)))
+    let is_at = |path: &Path| {
+        path == worktree || path.canonicalize().is_ok_and(|path| worktree.canonicalize().is_ok_and(|own| own == path))
     };
+    // Another worktree's record that cannot be read is no reason not to find this one.
+    let names_it = |record: &PathBuf| recorded_path(record).is_ok_and(|path| path.is_some_and(|path| is_at(&path)));
     // Mostly it is called as the worktree is.
-    let usual = worktree.file_name().map(|name| all.join(name));
-    if let Some(usual) = usual
-        && leads_here(&usual)?
-    {
-        return Ok(Some(usual));
+    let usual = worktree.file_name().map(|name| all.join(name)).filter(names_it);
+    if usual.as_ref().is_some_and(|record| leads_back(worktree, record)) {
+        return Ok(usual);
     }
-    for name in fs::list(&all)? {
-        if leads_here(&all.join(&name))? {
-            return Ok(Some(all.join(name)));
-        }
-    }
-    Ok(None)
+    let mut others: Vec<PathBuf> = fs::list(&all)?.iter().map(|name| all.join(name)).filter(names_it).collect();
+    let own = others.iter().position(|record| leads_back(worktree, record)).map(|at| others.swap_remove(at));
+    Ok(own.or(usual).or_else(|| others.pop()))
 }

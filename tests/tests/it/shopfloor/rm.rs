@@ -61,6 +61,30 @@ fn a_worktree_at_the_place_of_one_that_is_gone_is_not_the_workers() {
     assert_eq!(text(&floor.status("noah"), "/status"), "offline");
 }
 
+#[test]
+fn a_worker_is_found_by_the_record_of_its_worktree() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam", "eve", "noah"]);
+    let app = &floor.app;
+    // Agents write another's path into their own records.
+    app.git(&["worktree", "move", "../eve", "../zoe"]);
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    let records = ["adam", "noah"].map(|name| format!(".git/worktrees/{name}/gitdir"));
+    let before = records.each_ref().map(|record| app.read(record));
+    records.iter().for_each(|record| app.write(record, &app.read(".git/worktrees/eve/gitdir")));
+    floor.ctl(&["reset", "eve", "--yes"]).exit(0).any_out();
+    assert_eq!(text(&floor.status("eve"), "/status"), "offline");
+    records.iter().zip(before).for_each(|(record, before)| app.write(record, &before));
+    // The person moves one to the place of another.
+    app.git(&["worktree", "remove", "--force", "../adam"]);
+    app.git(&["worktree", "move", "../zoe", "../adam"]);
+    app.run("worker-ctl", &["add", "--worktree", "../adam"]).succeeds().any_err();
+    let eve = floor.status("eve");
+    assert_eq!((text(&eve, "/branch"), text(&eve, "/status")), ("feature/eve", "offline"));
+    assert!(text(&eve, "/worktree").ends_with("/adam"), "{eve}");
+    assert_eq!(text(&floor.status("adam"), "/branch"), "feature/adam");
+}
+
 /// As the children of an agent do by default.
 #[test]
 fn what_lies_inside_of_another_worktree_goes_before_it() {
