@@ -131,18 +131,16 @@ struct Shared {
     /// Whether something may have been passed over for an errand that has ended since, or for a set-up or another command
     /// whose end changes no file.
     is_passed_over: AtomicBool,
-    /// Why a worker could not be helped last, which is said once.
-    said: Mutex<BTreeMap<String, String>>,
     /// The latest warnings of each kind.
-    warned: Mutex<BTreeMap<&'static str, BTreeSet<String>>>,
+    warned: Mutex<BTreeMap<String, BTreeSet<String>>>,
 }
 
 impl Shared {
     /// Prints each warning once. A warning is printed again only if it was gone in between.
-    fn warn(&self, ctx: &Context<'_>, kind: &'static str, warnings: impl IntoIterator<Item = String>) {
+    fn warn(&self, ctx: &Context<'_>, kind: &str, warnings: impl IntoIterator<Item = String>) {
         let warnings: Vec<String> = warnings.into_iter().collect();
         let mut all = locked(&self.warned);
-        let before = all.entry(kind).or_default();
+        let before = all.entry(kind.to_owned()).or_default();
         warnings.iter().filter(|warning| !before.contains(*warning)).for_each(|warning| ctx.ui.warn(warning));
         *before = warnings.into_iter().collect();
     }
@@ -400,17 +398,11 @@ fn run_errand(ctx: &Context<'_>, name: &str, errand: &Errand, shared: &Shared) {
             go_on(&ctx, name, false).map(|_| true)
         }
     });
-    let said = done.as_ref().err().map(ToString::to_string);
-    if let Some(said) = &said {
+    let said = done.as_ref().err().map(|failure| format!("{name}: {failure}"));
+    if said.is_some() {
         locked(&shared.failed).insert(name.to_owned(), (Instant::now(), work));
-        if locked(&shared.said).get(name) != Some(said) {
-            ctx.ui.warn(format!("{name}: {said}"));
-        }
     }
-    match said {
-        Some(said) => drop(locked(&shared.said).insert(name.to_owned(), said)),
-        None => drop(locked(&shared.said).remove(name)),
-    }
+    shared.warn(ctx, &format!("worker {name}"), said);
     locked(&shared.errands).remove(name);
     shared.is_passed_over.fetch_or(done.unwrap_or(true), Ordering::Relaxed);
 }
