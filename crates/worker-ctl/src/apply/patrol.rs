@@ -1,6 +1,5 @@
 //! The patrol: looks for workers that committed and for programs that ended.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -341,8 +340,8 @@ fn find_work(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorkt
 }
 
 /// Rebases work that waits for review and is behind the branch that it lands on. Returns a message for each text that
-/// waits for a person to stop typing.
-pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
+/// waits for a person to stop typing. To catch up with what has landed, it asks the source only if somebody is due.
+pub fn refresh(ctx: &Context<'_>, is_catching_up: bool) -> Result<Vec<String>> {
     let state = ctx.state()?;
     let mut lines: BTreeMap<Option<&str>, Vec<&Worker>> = BTreeMap::new();
     for worker in state.workers.values().filter(|worker| waits_for_review(worker)) {
@@ -352,7 +351,7 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
     for mut line in lines.into_values() {
         line.sort_by_key(|worker| worker.place_in_line());
         // Without its branch, one line stops no other. Without the source nothing lands.
-        match refresh_line(&ctx.of(line[0])?, &line, &mut waiting) {
+        match refresh_line(&ctx.of(line[0])?, &line, is_catching_up, &mut waiting) {
             Err(failure) if line[0].adopted.is_some() => ctx.ui.warn(format!("{}: {failure}", line[0].name)),
             done => done?,
         }
@@ -362,7 +361,14 @@ pub fn refresh(ctx: &Context<'_>) -> Result<Vec<String>> {
 
 /// The same for those whose work lands on one branch. Of those with conflicts, one is asked to resolve them: the first in
 /// the line for review whose conflicts are not with work before it as well. Fetches only if the source has moved on.
-fn refresh_line(ctx: &Context<'_>, line: &[&Worker], waiting: &mut Vec<String>) -> Result<()> {
+fn refresh_line(ctx: &Context<'_>, line: &[&Worker], is_catching_up: bool, waiting: &mut Vec<String>) -> Result<()> {
+    let is_due = |worker: &Worker, base: &str| is_behind(worker, base) || worker.has_known_conflict();
+    if is_catching_up {
+        let base = ctx.repo.require_base()?;
+        if !line.iter().any(|worker| is_due(worker, &base)) {
+            return Ok(());
+        }
+    }
     // The branch of a parent at work moves with each of its commits. Its children follow when it rests.
     let is_at_work = match land_on_parent::on_branch(ctx, &ctx.repo.branch)? {
         Some(parent) => !land_on_parent::rests(ctx, &parent),
@@ -385,7 +391,7 @@ fn refresh_line(ctx: &Context<'_>, line: &[&Worker], waiting: &mut Vec<String>) 
             break;
         }
         ctx.warn_on_failure(name, || {
-            let is_due = is_behind(seen, &base) || seen.has_known_conflict();
+            let is_due = is_due(seen, &base);
             if is_due && let Some(_lock) = ctx.try_lock(name)? {
                 match rebase::refresh(ctx, &ctx.worker(name)?, &base, lands_before.as_deref()) {
                     // It is asked when its job runs.
@@ -435,29 +441,10 @@ fn merges(worker: &Worker, base: &str) -> bool {
 
 /// Does what an `accept` left to do: work that waits for review may be behind what has landed. An `up` does it itself.
 pub fn catch_up(ctx: &Context<'_>) -> Result<()> {
-    let state = ctx.state()?;
-    let is_due = |worker: &&Worker| worker.task == Task::NeedsReview && waits_for_review(worker);
-    let mut line = state.workers.values().filter(is_due).peekable();
-    if line.peek().is_none() || up_lock::is_running(&ctx.root.path)? {
+    if up_lock::is_running(&ctx.root.path)? {
         return Ok(());
     }
-    let mut bases: BTreeMap<Option<&str>, String> = BTreeMap::new();
-    for worker in line {
-        let base = match bases.entry(worker.target()) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => match ctx.of(worker)?.repo.require_base() {
-                Ok(base) => unknown.insert(base),
-                Err(failure) => {
-                    ctx.ui.warn(format!("{}: {failure}", worker.name));
-                    continue;
-                }
-            },
-        };
-        if is_behind(worker, base) || worker.has_known_conflict() {
-            return refresh(ctx).map(|waiting| waiting.iter().for_each(|line| ctx.ui.note(line)));
-        }
-    }
-    Ok(())
+    refresh(ctx, true).map(|waiting| waiting.iter().for_each(|line| ctx.ui.note(line)))
 }
 
 /// Whether a session has ended, including one whose program never got ready for input.

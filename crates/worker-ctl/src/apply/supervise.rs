@@ -333,7 +333,7 @@ impl Rounds {
             let _tick = ctx.lock_root(RootLock::Patrol)?;
             recover::finish_all(ctx)?;
             patrol::tick(ctx, PatrolScope::All)?;
-            let waits = patrol::refresh(ctx)?;
+            let waits = patrol::refresh(ctx, false)?;
             // Nothing depends on it.
             let warnings = Mutex::new(Vec::new());
             let found = clashes::find(ctx, &|warning| locked(&warnings).push(warning));

@@ -51,7 +51,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     }
     patrol::tick(ctx, scope)?;
     match scope {
-        PatrolScope::All => patrol::refresh(ctx)?.iter().for_each(|waiting| ctx.ui.note(waiting)),
+        PatrolScope::All => patrol::refresh(ctx, false)?.iter().for_each(|waiting| ctx.ui.note(waiting)),
         // Whoever holds the lock of a worker may have looked just before its program ended.
         PatrolScope::Sessions => {
             let is_over = || are_ends_recorded(ctx).unwrap_or(true) || patrol::tick(ctx, scope).is_err();

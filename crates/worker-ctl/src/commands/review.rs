@@ -75,7 +75,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     // No worker's lock is held while a person reads. Meanwhile the other reviews are brought up to date.
     let shown = std::thread::scope(|scope| {
         if !ctx.is_dry {
-            let refresh = || ctx.warn_on_failure("other workers", || patrol::refresh(ctx).map(drop));
+            let refresh = || ctx.warn_on_failure("other workers", || patrol::refresh(ctx, false).map(drop));
             // Without a thread it is left to the patrol.
             let _ = std::thread::Builder::new().spawn_scoped(scope, refresh);
         }
