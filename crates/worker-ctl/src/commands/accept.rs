@@ -306,13 +306,14 @@ fn dry_run(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<Exit> {
     }
     let (plan, _) = land::plan(ctx, name, args.force, args.land)?;
     land::tell_unreviewed(ctx, &plan);
-    let mut would = vec![plan.describe(branch, &ctx.source())];
+    let (outcome, lands) = plan.describe(branch, &ctx.source());
+    let mut would = vec![lands];
     if args.push && !matches!(plan.landing, Landing::Nothing | Landing::Conflict) {
         let remote = Own::of(ctx)?.remote(branch)?;
         let place = shown_url(require_one_place(&remote)?);
         would.push(format!("push {branch} to {}, which is {place}, after asking", remote.name));
     }
-    Ok(commands::show(ctx.ui, answer(name, plan.landing.outcome(), &plan.sha, branch), &would))
+    Ok(commands::show(ctx.ui, answer(name, outcome, &plan.sha, branch), &would))
 }
 
 /// Exit 1: the commit about which a person was asked is not the one any more.

@@ -38,12 +38,14 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let plan = rebase(&standing, &ctx.repo.branch)?;
     let answer = |outcome: &str| commands::about(name, json!({ "outcome": outcome }));
     if ctx.is_dry {
-        let would = match plan {
-            Rebase::UpToDate => Vec::new(),
-            Rebase::Replay => vec![format!("rebase {name} onto {}", standing.base)],
-            Rebase::AskToResolve => vec![format!("ask {name} to resolve its conflicts with {}", standing.base)],
+        let (outcome, would) = match plan {
+            Rebase::UpToDate => ("up_to_date", Vec::new()),
+            Rebase::Replay => ("rebased", vec![format!("rebase {name} onto {}", standing.base)]),
+            Rebase::AskToResolve => {
+                ("rebasing", vec![format!("ask {name} to resolve its conflicts with {}", standing.base)])
+            }
         };
-        return Ok(commands::show(ctx.ui, answer(plan.outcome()), &would));
+        return Ok(commands::show(ctx.ui, answer(outcome), &would));
     }
     let rebased = rebase::carry_out(ctx, &standing, plan, args.force)?;
     let word = rebased.word().replace('_', " ");

@@ -51,15 +51,6 @@ impl Landing {
             Landing::Behind | Landing::Nothing | Landing::Conflict => None,
         }
     }
-
-    /// The outcome that it leads to.
-    pub fn outcome(&self) -> &'static str {
-        match self {
-            Landing::Commit { .. } | Landing::Commits { .. } | Landing::Copies { .. } | Landing::Behind => "accepted",
-            Landing::Nothing => "nothing_to_merge",
-            Landing::Conflict => "rebasing",
-        }
-    }
 }
 
 /// Plans an accept. By force, work lands even if it changed since its review or has conflict markers. The refusals are
@@ -177,19 +168,22 @@ fn refuse_changed(standing: &Standing, work: &WorkFacts, is_forced: bool) -> Res
 }
 
 impl Accept {
-    /// What it would do, as `--dry-run` shows it.
-    pub fn describe(&self, branch: &str, source: &Path) -> String {
+    /// The outcome that it leads to, and what it would do, as `--dry-run` shows it.
+    pub fn describe(&self, branch: &str, source: &Path) -> (&'static str, String) {
         let Accept { name, sha, landing, .. } = self;
         match landing {
-            Landing::Commit { .. } => format!("put {sha} of {name} on {branch} of {} as one commit", source.display()),
-            Landing::Copies { .. } => {
-                format!("put copies of the commits of {name} up to {sha} on {branch} of {}", source.display())
+            Landing::Commit { .. } => {
+                ("accepted", format!("put {sha} of {name} on {branch} of {} as one commit", source.display()))
             }
+            Landing::Copies { .. } => (
+                "accepted",
+                format!("put copies of the commits of {name} up to {sha} on {branch} of {}", source.display()),
+            ),
             Landing::Commits { .. } | Landing::Behind => {
-                format!("put the commits of {name} up to {sha} on {branch} of {}", source.display())
+                ("accepted", format!("put the commits of {name} up to {sha} on {branch} of {}", source.display()))
             }
-            Landing::Nothing => format!("leave {branch} as it is, and make {name} idle"),
-            Landing::Conflict => format!("ask {name} to resolve its conflicts with {branch}"),
+            Landing::Nothing => ("nothing_to_merge", format!("leave {branch} as it is, and make {name} idle")),
+            Landing::Conflict => ("rebasing", format!("ask {name} to resolve its conflicts with {branch}")),
         }
     }
 }

@@ -20,17 +20,6 @@ pub enum Rebase {
     AskToResolve,
 }
 
-impl Rebase {
-    /// The outcome that it leads to.
-    pub fn outcome(self) -> &'static str {
-        match self {
-            Rebase::UpToDate => "up_to_date",
-            Rebase::Replay => "rebased",
-            Rebase::AskToResolve => "rebasing",
-        }
-    }
-}
-
 /// Plans a rebase that a person asked for.
 pub fn rebase(standing: &Standing, branch: &str) -> Result<Rebase> {
     let worker = &standing.worker;
