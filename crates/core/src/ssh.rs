@@ -106,9 +106,7 @@ impl Ssh<'_> {
 
     /// The words of ssh up to the command there.
     fn words(&self, options: &[&str]) -> Result<Vec<OsString>> {
-        let ssh = proc::find(self.env, "ssh").ok_or_else(|| {
-            Failure::failed("ssh is not on the PATH").hint("install the client of OpenSSH, and run the command again")
-        })?;
+        let ssh = proc::require(self.env, "ssh", "install the client of OpenSSH, and run the command again")?;
         let mut words = vec![ssh.into_os_string()];
         let mut own: Vec<String> = OPTIONS.map(str::to_owned).to_vec();
         let socket = self.socket();

@@ -144,10 +144,7 @@ pub fn cancel(env: &Env, jobs: &[&Job], is_forced: bool) -> Result<()> {
 }
 
 fn run(env: &Env, program: &str, args: &[&str]) -> Result<String> {
-    let Some(path) = proc::find(env, program) else {
-        return Err(Failure::failed(format!("{program} is not on the PATH"))
-            .hint("install the commands of Slurm, or choose another runner"));
-    };
+    let path = proc::require(env, program, "install the commands of Slurm, or choose another runner")?;
     let failed = |why: &str| Failure::failed(format!("{program} failed: {why}")).hint("see whether `sinfo` answers");
     // What a person wants to see of jobs hides some from us.
     let hides =

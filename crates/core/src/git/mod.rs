@@ -111,9 +111,7 @@ pub struct Home {
 impl Git {
     /// Finds git on the PATH. Exit 4 if it is not there.
     pub fn find(env: &Env) -> Result<Git> {
-        let program = proc::find(env, "git").ok_or_else(|| {
-            Failure::failed("git is not on the PATH").hint("install git, 2.39 or newer, and run the command again")
-        })?;
+        let program = proc::require(env, "git", "install git, 2.39 or newer, and run the command again")?;
         Ok(Git { program, env: env.clone(), pinned: None, quarantine: Vec::new(), known_excludes: None })
     }
 

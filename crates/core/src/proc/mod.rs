@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::sys;
-use crate::text::shell_word;
+use crate::text::{printable, shell_word};
 
 pub use self::signals::{Deferred, check_interrupt, defer_signals, handle_signals, tidy_up};
 use self::signals::{end, end_groups, end_rest, groups, watch_signals};
@@ -151,6 +151,11 @@ pub fn find(env: &Env, name: &str) -> Option<PathBuf> {
         .filter(|dir| dir.is_absolute())
         .map(|dir| dir.join(name))
         .find(|program| is_executable(program))
+}
+
+/// The same. Exit 4 with this hint if it is not there.
+pub fn require(env: &Env, name: &str, hint: &str) -> Result<PathBuf> {
+    find(env, name).ok_or_else(|| Failure::failed(format!("{} is not on the PATH", printable(name))).hint(hint))
 }
 
 /// What installed the program that runs, if a package says so in a file beside it.

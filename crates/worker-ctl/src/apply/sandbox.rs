@@ -84,9 +84,8 @@ pub fn wrapped(
 ) -> Result<Vec<String>> {
     require(ctx, worker)?;
     let program = argv.first().cloned().unwrap_or_default();
-    if !program.contains('/') && proc::find(ctx.env, &program).is_none() {
-        return Err(Failure::failed(format!("{} is not on the PATH", printable(&program)))
-            .hint("install it, or change the `command` of the agent in config.toml"));
+    if !program.contains('/') {
+        proc::require(ctx.env, &program, "install it, or change the `command` of the agent in config.toml")?;
     }
     let own =
         proc::own_program(ctx.env, layout::TOOL).ok_or_else(|| Failure::failed("worker-ctl is not on the PATH"))?;

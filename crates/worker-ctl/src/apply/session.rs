@@ -193,10 +193,11 @@ fn refuse_others(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 /// The argv; fails if its program is not installed. tmux would only show that it ended.
 fn require_program(ctx: &Context<'_>, agent: &AgentTable, argv: Vec<String>) -> Result<Vec<String>> {
     let is_looked_for = |name: &&String| !name.contains('/') && !agent.env.contains_key("PATH");
-    let is_missing = |name: &&String| proc::find(ctx.env_for_programs(), name).is_none();
-    let Some(program) = argv.first().filter(is_looked_for).filter(is_missing) else { return Ok(argv) };
-    Err(Failure::failed(format!("{} is not on the PATH", printable(program)))
-        .hint("install it, or change the `command` of the agent in config.toml"))
+    if let Some(program) = argv.first().filter(is_looked_for) {
+        let hint = "install it, or change the `command` of the agent in config.toml";
+        proc::require(ctx.env_for_programs(), program, hint)?;
+    }
+    Ok(argv)
 }
 
 /// The variables with the `PATH` of now, unless they name one. The server may have an older one.

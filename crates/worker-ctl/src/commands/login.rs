@@ -38,8 +38,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     })?;
     let command = ctx.root.agent_of(&worker)?.command;
     let program = command.first().map(String::as_str).unwrap_or_default();
-    let found = proc::find(ctx.env, program);
-    let found = found.ok_or_else(|| Failure::failed(format!("{program} is not on the PATH")).hint("install it"))?;
+    let found = proc::require(ctx.env, program, "install it")?;
     if ctx.is_dry {
         return Ok(commands::show(
             ctx.ui,

@@ -89,9 +89,7 @@ const TYPING_SECS: i64 = 5;
 impl Tmux {
     /// Finds tmux. Exit 4 when it is not installed, or when something else is in the place of the socket.
     pub fn find(env: &Env, socket: &Path) -> Result<Tmux> {
-        let program = proc::find(env, "tmux").ok_or_else(|| {
-            Failure::failed("tmux is not on the PATH").hint("install tmux, 3.3 or newer, and run the command again")
-        })?;
+        let program = proc::require(env, "tmux", "install tmux, 3.3 or newer, and run the command again")?;
         // The socket of a root with a long path lies in /tmp, where anybody may have created the directory first.
         if let Some(dir) = socket.parent().filter(|dir| dir.symlink_metadata().is_ok() && !fs::is_ours(dir)) {
             return Err(Failure::failed(format!("{} belongs to another user", dir.display()))

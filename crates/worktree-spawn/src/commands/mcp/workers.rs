@@ -84,9 +84,7 @@ fn relative(place: &Place, caller: &KnownAgent, name: &str, relations: &[Relatio
 
 /// The answer of worker-ctl in an agent's worktree, called by the caller.
 fn worker_ctl(env: &Env, at: &KnownAgent, caller: &KnownAgent, args: &[&str], input: String) -> Result<Value> {
-    let program = proc::find(env, TOOL).ok_or_else(|| {
-        Failure::failed(format!("{TOOL} is not on the PATH")).hint("tell the person that it is missing")
-    })?;
+    let program = proc::require(env, TOOL, "tell the person that it is missing")?;
     let cmd = Cmd::new(&program, env).arg("--json").args(args.iter().copied()).dir(&at.worktree.path);
     let output = cmd.var("SHOPFLOOR_AGENT_ID", &caller.agent.id).input(input.into_bytes()).capture()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
