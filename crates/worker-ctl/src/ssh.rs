@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use shopfloor_core::error::{Exit, Result};
-use shopfloor_core::proc::{Output, Status};
+use shopfloor_core::error::Result;
+use shopfloor_core::proc::Output;
 use shopfloor_core::ssh;
 use shopfloor_core::text::printable;
 
@@ -95,15 +95,6 @@ impl Ssh<'_> {
                         .map(|line| format!("  {}", printable(line))),
                 )),
         }
-    }
-}
-
-/// How this command ends where one there has ended so.
-pub fn exit_of(status: Status) -> Exit {
-    match status {
-        Status::Exited(0) => Exit::Done,
-        Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
-        Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
     }
 }
 

@@ -107,6 +107,15 @@ impl Status {
             Status::Signalled(signal) => 128 + signal,
         }
     }
+
+    /// How our own command ends where this one has ended so.
+    pub fn exit(self) -> Exit {
+        match self {
+            Status::Exited(0) => Exit::Done,
+            Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
+            Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
+        }
+    }
 }
 
 impl std::fmt::Display for Status {

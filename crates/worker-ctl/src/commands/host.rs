@@ -26,7 +26,7 @@ use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::layout::{self, TOOL};
 use crate::names::checked_host_name;
 use crate::settings::HostTable;
-use crate::ssh::{self, Ssh, exit_of};
+use crate::ssh::{self, Ssh};
 
 /// The oldest git and tmux that work.
 const OLDEST: [(&str, (u64, u64)); 2] = [("git", (2, 39)), ("tmux", (3, 3))];
@@ -389,5 +389,5 @@ fn login(ctx: &Context<'_>, name: &str, agent: &str) -> Result<Exit> {
         let would = format!("run `{} {}` on {name}", program.name, program.login);
         return Ok(show(ctx.ui, json!({ "host": name }), &[would]));
     }
-    Ok(exit_of(ssh_to(ctx, &host).on_terminal(&words)?.foreground()?))
+    Ok(ssh_to(ctx, &host).on_terminal(&words)?.foreground()?.exit())
 }

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use serde_json::json;
 use shopfloor_core::agents;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::proc::{self, Status};
+use shopfloor_core::proc;
 
 use crate::apply::sandbox;
 use crate::commands::{self, about};
@@ -49,9 +49,5 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let sandbox = sandbox::require(ctx, &worker)?;
     let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
     let ended = sandbox.run(layout::TOOL, &found, &words, Vec::new(), &|| ())?;
-    Ok(match ended {
-        Status::Exited(0) => Exit::Done,
-        Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
-        Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
-    })
+    Ok(ended.exit())
 }

@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::failure;
 use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::names::{checked_name, new_name};
-use crate::ssh::{self, exit_of};
+use crate::ssh;
 
 /// The commands about a host's work: those that depend on no work of ours, those that begin work on its default branch, and
 /// others.
@@ -168,7 +168,7 @@ impl Line {
         let op = self.begins_once(ctx)?;
         let (ssh, input) = (ssh_to(ctx, &self.host), self.input.clone());
         if is_one(&command, &["attach login"]) && !ctx.is_dry {
-            return Ok(exit_of(ssh.on_terminal(&ssh.tool(&self.words))?.foreground()?));
+            return Ok(ssh.on_terminal(&ssh.tool(&self.words))?.foreground()?.exit());
         }
         if command == "nuke" && is_asked && !self.has("yes") {
             let mut dry = self.words.clone();
@@ -255,7 +255,7 @@ impl Line {
     /// Prints what the host said. Exit 4 if that is no answer of worker-ctl's.
     fn tell(&self, ctx: &Context<'_>, output: &Output) -> Result<Exit> {
         let lines = String::from_utf8_lossy(&output.stderr).into_owned();
-        let (exit, host) = (exit_of(output.status), &self.host.name);
+        let (exit, host) = (output.status.exit(), &self.host.name);
         let other = ssh::other_version(host, &output.stdout).filter(|_| exit != Exit::Done);
         other.into_iter().for_each(|why| ctx.ui.warn(why));
         let is_ours = [0, 1, 2, 3, 4, 75, 124].contains(&output.status.code());

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::proc::{self, Status};
+use shopfloor_core::proc;
 
 use crate::apply::patrol::{PatrolScope, tick};
 use crate::apply::sandbox;
@@ -48,9 +48,5 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let vars = sandbox::variables(ctx, &args.vars);
     let ended = sandbox.run(layout::TOOL, &program, rest, vars, &|| take(false));
     take(true);
-    Ok(match ended? {
-        Status::Exited(0) => Exit::Done,
-        Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
-        Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
-    })
+    Ok(ended?.exit())
 }

@@ -101,11 +101,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     if let Status::Signalled(signal) = ended {
         ui.detail(format!("{id} was ended by signal {signal}"));
     }
-    Ok(match ended {
-        Status::Exited(0) => Exit::Done,
-        Status::Exited(code) => Exit::Command(u8::try_from(code).unwrap_or(u8::MAX)),
-        Status::Signalled(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
-    })
+    Ok(ended.exit())
 }
 
 fn no_program(name: &OsStr) -> Failure {
