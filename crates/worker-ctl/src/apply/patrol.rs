@@ -13,8 +13,6 @@ use crate::facts::adoption;
 use crate::facts::conflicts::{left_markers, read_conflicts};
 use crate::facts::session_files;
 use crate::failure;
-use crate::layout;
-use crate::log::MAX_SIZE;
 use crate::plan::machine::Input;
 use crate::plan::rebase::is_behind;
 use crate::slurm::Job;
@@ -136,23 +134,12 @@ pub fn look(ctx: &Context<'_>, scope: PatrolScope) -> Result<Vec<(Worker, Input)
     let seen = Seen::read(ctx, &state, scope)?;
     let mut news = Vec::new();
     for worker in state.workers.into_values() {
-        ctx.warn_on_failure(&worker.name, || limit_log(ctx, &worker, &seen.panes));
         match next_input(ctx, &worker, &seen, scope) {
             Ok(input) => news.extend(input.map(|input| (worker, input))),
             Err(failure) => ctx.ui.warn(format!("{}: {failure}", worker.name)),
         }
     }
     Ok(news)
-}
-
-/// Has a log rotated whose writer knows no limit, because an earlier version started it.
-fn limit_log(ctx: &Context<'_>, worker: &Worker, panes: &[Pane]) -> Result<()> {
-    let log = layout::worker_log(&ctx.root.path, &worker.name);
-    let is_beyond = !ctx.is_dry && log.metadata().is_ok_and(|log| log.len() > 2 * MAX_SIZE);
-    match tmux::find(panes, worker).filter(|pane| is_beyond && pane.end.is_none()) {
-        Some(pane) => ctx.tmux()?.must(&["pipe-pane", "-t", &pane.id, &tmux::log_line(&log)]).map(drop),
-        None => Ok(()),
-    }
 }
 
 /// What a patrol reads once for all workers.

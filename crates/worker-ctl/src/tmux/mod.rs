@@ -407,7 +407,7 @@ fn without_shell(argv: &[String]) -> Vec<&str> {
 }
 
 /// The shell command that writes a pane's output to its log, and rotates that: a program may write faster than anybody looks.
-pub fn log_line(log: &Path) -> String {
+fn log_line(log: &Path) -> String {
     let (path, old, blocks) = (shell_word(log), shell_word(&older(log)), MAX_SIZE / 512);
     // It begins in the server's directory, which may be a worktree. `cat` fails at the limit, but also on a full disk, and
     // what cannot be rotated either would go on for ever.

@@ -216,16 +216,3 @@ fn what_writes_a_log_ends_where_it_cannot_write_any_more() {
     tmux(&floor, &["send-keys", "-t", "=worker-adam:", "Enter"]);
     wait_for(|| !is_written());
 }
-
-/// An earlier version had it written so.
-#[test]
-fn a_log_that_is_written_without_a_limit_gets_one() {
-    let w = World::new();
-    let floor = staff(&w, &["adam"]);
-    let log = floor.root.path.join("logs/adam.log");
-    tmux(&floor, &["pipe-pane", "-t", "=worker-adam:", &format!("exec cat >> '{}'", log.display())]);
-    std::fs::File::options().write(true).open(&log).unwrap().set_len(25 << 20).unwrap();
-    floor.ctl(&["patrol"]).succeeds();
-    tmux(&floor, &["send-keys", "-t", "=worker-adam:", "x", "Enter"]);
-    wait_for(|| log.with_file_name("adam.log.old").exists());
-}
