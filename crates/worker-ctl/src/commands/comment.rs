@@ -174,11 +174,7 @@ impl Kept {
 /// The comments in a file, or on stdin for `-`. Exit 2 if it holds none.
 pub fn read_file(ctx: &Context<'_>, file: &Path) -> Result<Comments> {
     let shown = printable(&file.to_string_lossy());
-    let bytes = match file.as_os_str() == "-" {
-        true => ctx.ui.input()?,
-        false => fs::read(&ctx.env.cwd.join(file))?
-            .ok_or_else(|| Failure::malformed(format!("the file {shown} does not exist")))?,
-    };
+    let bytes = commands::bytes_of(ctx, file)?;
     let wrong = |why: String| {
         Failure::malformed(format!("{shown}: {why}"))
             .hint("a comment is `{\"path\": \"a.rs\", \"line\": 12, \"text\": \"...\"}`; give a list of them")

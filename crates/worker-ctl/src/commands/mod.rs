@@ -205,16 +205,23 @@ pub fn read_text(ctx: &Context<'_>, text: &str) -> Result<String> {
     typing::cleaned(if text == "-" { ctx.ui.input()? } else { text.as_bytes().to_vec() })
 }
 
-/// The text in a file, or stdin for `-`. Exit 2 for a text that cannot be typed.
-pub fn read_text_file(ctx: &Context<'_>, file: &Path) -> Result<String> {
+/// What is in a file, or on stdin for `-`. Exit 2 if there is no such file.
+pub fn bytes_of(ctx: &Context<'_>, file: &Path) -> Result<Vec<u8>> {
     if file.as_os_str() == "-" {
-        return typing::cleaned(ctx.ui.input()?);
+        return ctx.ui.input();
     }
-    let bytes = fs::read(&ctx.env.cwd.join(file))?.ok_or_else(|| {
-        Failure::malformed(format!("the file {} does not exist", file.display())).hint("name a file that exists")
-    })?;
-    typing::cleaned(bytes)
-        .map_err(|failure| Failure { message: format!("{}: {}", file.display(), failure.message), ..failure })
+    fs::read(&ctx.env.cwd.join(file))?.ok_or_else(|| {
+        let shown = printable(&file.to_string_lossy());
+        Failure::malformed(format!("the file {shown} does not exist")).hint("name a file that exists")
+    })
+}
+
+/// The same as a text. Exit 2 for one that cannot be typed.
+pub fn read_text_file(ctx: &Context<'_>, file: &Path) -> Result<String> {
+    typing::cleaned(bytes_of(ctx, file)?).map_err(|failure| match file.as_os_str() == "-" {
+        true => failure,
+        false => Failure { message: format!("{}: {}", file.display(), failure.message), ..failure },
+    })
 }
 
 /// The status of a worker, in an answer about several.

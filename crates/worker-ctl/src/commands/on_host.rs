@@ -10,7 +10,6 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::Value;
 use shopfloor_core::args::flag_duration;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::proc::Output;
@@ -19,6 +18,7 @@ use shopfloor_core::text::{printable, printable_lines};
 
 use crate::apply::host_status::{self, named};
 use crate::apply::host_work::{self, name_of, ssh_to};
+use crate::commands::bytes_of;
 use crate::context::Context;
 use crate::failure;
 use crate::hosts::{self, Host, HostWork, LastSaid};
@@ -486,12 +486,7 @@ impl Reading {
             return Err(Failure::usage("one file at a time goes to a host").hint("run the command once for each"));
         }
         let path = Path::new(value);
-        let text = if value == "-" { Some(ctx.ui.input()?) } else { fs::read(&ctx.env.cwd.join(path))? };
-        let text = text.ok_or_else(|| {
-            Failure::malformed(format!("the file {} does not exist", printable(&path.display().to_string())))
-                .hint("name a file that exists")
-        })?;
-        self.input = Some(text);
+        self.input = Some(bytes_of(ctx, path)?);
         self.file = (value != "-").then(|| printable(&path.display().to_string()));
         let is_one = value != "-" && path.extension().is_none_or(|end| end != "jsonl");
         Ok(if is_one { ONE_TASK.into() } else { "-".into() })

@@ -6,7 +6,6 @@ use clap::{Args as ClapArgs, Subcommand};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::fs;
 use shopfloor_core::ui::printable;
 
 use crate::apply::give_task::held_agents;
@@ -211,13 +210,7 @@ fn one(prompt: String) -> QueuedTask {
 
 /// The tasks of a file of JSON Lines, each with its place. Exit 2 for a line that is no task.
 fn read_lines(ctx: &Context<'_>, file: &Path) -> Result<Vec<(String, QueuedTask)>> {
-    let bytes = match file.as_os_str() == "-" {
-        true => Some(ctx.ui.input()?),
-        false => fs::read(&ctx.env.cwd.join(file))?,
-    };
-    let bytes = bytes.ok_or_else(|| {
-        Failure::malformed(format!("the file {} does not exist", file.display())).hint("name a file that exists")
-    })?;
+    let bytes = commands::bytes_of(ctx, file)?;
     // Some editors begin a file with the mark.
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
     let mut tasks = Vec::new();
