@@ -189,13 +189,9 @@ pub fn find_work(ctx: &Context<'_>, worker: &Worker) -> Result<(String, String)>
                 .failure(format!("the work of {} conflicts with {}", worker.name, ctx.repo.branch))
                 .hint(format!("`worker-ctl rebase {}` asks it to resolve that", worker.name)));
         }
-        _ => tree_of(ctx, &sha)?,
+        _ => ctx.repo.tree_of(&sha)?,
     };
     Ok((sha, tree))
-}
-
-fn tree_of(ctx: &Context<'_>, sha: &str) -> Result<String> {
-    ctx.repo.ask(&ctx.repo.top, &["rev-parse", "--verify", &format!("{sha}^{{tree}}")])
 }
 
 /// The digest of the command.
@@ -214,7 +210,7 @@ fn check_tree(ctx: &Context<'_>, worker: &Worker, (sha, tree): (&str, &str), aga
     let name = &worker.name;
     let busy = |what: String| failure::CHECKING.failure(what).hint("wait for the result: `worker-ctl status` shows it");
     let is_contained = sandbox::is_wanted(ctx, worker);
-    let is_in_place = !is_contained && tree_of(ctx, sha)? == tree;
+    let is_in_place = !is_contained && ctx.repo.tree_of(sha)? == tree;
     // A rebase may give another commit the same tree.
     if let Some(known) = known(ctx, worker, tree).filter(|known| known.ok || !again) {
         let same = CheckRecord { sha: sha.to_owned(), ..known };

@@ -20,7 +20,7 @@ use toml_edit::{Array, DocumentMut, Item, table, value};
 
 use crate::apply::{land, publish, rebase};
 use crate::commands::init::{self, KEPT};
-use crate::commands::{about, joined};
+use crate::commands::{about, fork, joined};
 use crate::context::Context;
 use crate::failure;
 use crate::layout::{self, RootLock};
@@ -256,9 +256,7 @@ fn own_commit(ctx: &Context<'_>, worker: &Worker, reviewed: &str) -> Result<Stri
     let repo = &ctx.repo;
     match &worker.work.commit_sha {
         Some(sha) if sha != reviewed && repo.commit(&repo.top, reviewed)?.is_some() => {
-            let base = repo.require_base()?;
-            let base = repo.work_base(&base, sha)?.unwrap_or(base);
-            let is_same = rebase::is_same_work(ctx, worker, reviewed, sha, &base)?;
+            let is_same = rebase::is_same_work(ctx, worker, reviewed, sha, &fork(ctx, sha)?)?;
             Ok(if is_same { sha.clone() } else { reviewed.to_owned() })
         }
         _ => Ok(reviewed.to_owned()),

@@ -61,6 +61,8 @@ use crate::tmux::typing::{self, DeliveryVerdict};
 use crate::work_identity::NO_ATTRIBUTES;
 use crate::worker::Worker;
 
+pub use shopfloor_core::text::both as joined;
+
 /// An answer about a worker with `--json`: its name, which is its whole id but on a host, because a root has each name once,
 /// and then these keys.
 pub fn about(name: &str, keys: Value) -> Value {
@@ -68,14 +70,6 @@ pub fn about(name: &str, keys: Value) -> Value {
         Some((host, own)) => joined(json!({ "worker": name, "name": own, "id": name, "host": host }), keys),
         None => joined(json!({ "worker": name, "name": name, "id": name }), keys),
     }
-}
-
-/// An answer with the keys of two objects, one after the other.
-pub fn joined(mut first: Value, mut second: Value) -> Value {
-    if let (Some(first), Some(second)) = (first.as_object_mut(), second.as_object_mut()) {
-        first.append(second);
-    }
-    first
 }
 
 /// The answer about a root with `--json`.
