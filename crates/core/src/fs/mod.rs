@@ -26,7 +26,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, OFlags, RenameFlags, linkat, renameat_with, statat, unlinkat};
+use rustix::fs::{AtFlags, CWD, FileType, OFlags, RenameFlags, linkat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
 pub use self::disk_use::{DiskUse, disk_use};
@@ -272,14 +272,16 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<bool> {
 /// Removes a directory that is ours with everything in it; links in it are removed, not followed. Nothing
 /// there is nothing to do. Fails if something is mounted in it, which would be emptied.
 pub fn remove_tree(dir: &Path) -> Result<()> {
-    if let Some(mount) = mount::below(dir).first() {
-        return Err(Failure::failed(format!("something is mounted at {}", mount.display()))
-            .hint(format!("unmount it first: `umount {}`", crate::text::shell_word(mount))));
-    }
+    mount::refuse_below(dir)?;
     match std::fs::remove_dir_all(dir) {
         // It holds a descriptor a level, and leaves read-only directories.
         Err(e) if [Errno::MFILE, Errno::ACCESS].iter().any(|n| e.raw_os_error() == Some(n.raw_os_error())) => {
-            removal::remove_deep(dir).at("remove", dir)
+            let top = Root::of(removal::open_dir(CWD, dir.as_os_str()).at("remove", dir)?, dir.to_path_buf());
+            // A program can make something in it meanwhile.
+            while !removal::names_in(top.fd()).at("remove", dir)?.is_empty() {
+                top.remove_contents()?;
+            }
+            std::fs::remove_dir(dir).at("remove", dir)
         }
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).at("remove", dir),
         _ => Ok(()),

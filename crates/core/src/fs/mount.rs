@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
+use crate::error::{Failure, Result};
+use crate::text::shell_word;
+
 /// The device and, where the system tells it, the mount.
 pub type Mount = (u64, u64);
 
@@ -25,6 +28,14 @@ pub fn below(dir: &Path) -> Vec<PathBuf> {
     let listed = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
     let points = listed.split(|b| *b == b'\n').filter_map(|line| line.split(|b| *b == b' ').nth(4)).map(unescaped);
     points.filter(|point| point.starts_with(&dir)).collect()
+}
+
+/// Fails if something is mounted below a directory, which its removal would empty.
+pub fn refuse_below(dir: &Path) -> Result<()> {
+    below(dir).first().map_or(Ok(()), |mount| {
+        Err(Failure::failed(format!("something is mounted at {}", mount.display()))
+            .hint(format!("unmount it first: `umount {}`", shell_word(mount))))
+    })
 }
 
 /// A path as the kernel writes it there: blanks, tabs, line ends and backslashes are three octal digits.

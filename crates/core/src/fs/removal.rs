@@ -1,17 +1,16 @@
-//! Removing a file only if it is what the caller expects, which is moved aside first; and a directory of any depth.
+//! Removing a file only if it is what the caller expects, which is moved aside first; and what a removal looks into.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, chmodat, fchmod, fstat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, chmodat, fchmod, fstat, openat, renameat};
 use rustix::io::Errno;
 
 use super::displaced::DisplacedFile;
 use super::root::{DIR, content_at, dir_id, sync_dir};
-use super::staging::{RESERVED, Staged};
+use super::staging::Staged;
 use super::{Content, Root, Staging};
 use crate::error::{At, Result};
 use crate::hash::Digest;
@@ -78,46 +77,6 @@ pub fn size_in_words(bytes: u64) -> String {
     match bytes {
         0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
         _ => format!("{} MB", bytes / 1_000_000),
-    }
-}
-
-/// How many levels of directories a removal holds open.
-const LEVELS: u32 = 64;
-
-/// Removes a directory with everything in it. What lies deeper than a removal reaches is moved up first. Links are
-/// removed, not followed. An error does not keep the rest.
-pub(super) fn remove_deep(dir: &Path) -> io::Result<()> {
-    let (top, mut moved) = (open_dir(CWD, dir.as_os_str())?, 0);
-    loop {
-        let names = names_in(&top)?;
-        if names.is_empty() {
-            return std::fs::remove_dir(dir);
-        }
-        all_of(&names, |name| remove_at(&top, &top, name, LEVELS, &mut moved))?;
-    }
-}
-
-/// Does it to all of them, and then fails with the first error.
-fn all_of(names: &[OsString], mut each: impl FnMut(&OsStr) -> rustix::io::Result<()>) -> rustix::io::Result<()> {
-    names.iter().map(|name| each(name)).fold(Ok(()), rustix::io::Result::and)
-}
-
-fn remove_at(top: &OwnedFd, dir: &OwnedFd, name: &OsStr, levels: u32, moved: &mut u64) -> rustix::io::Result<()> {
-    let inner = match open_dir(dir, name) {
-        Err(Errno::NOTDIR | Errno::LOOP) => return unlinkat(dir, name, AtFlags::empty()),
-        Err(Errno::NOENT) => return Ok(()),
-        inner => inner?,
-    };
-    if levels > 0 {
-        all_of(&names_in(&inner)?, |name| remove_at(top, &inner, name, levels - 1, moved))?;
-        return unlinkat(dir, name, AtFlags::REMOVEDIR);
-    }
-    loop {
-        *moved += 1;
-        match renameat(dir, name, top, format!("{RESERVED}deep-{moved}")) {
-            Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => {}
-            done => return done,
-        }
     }
 }
 

@@ -13,9 +13,8 @@ use super::mount::{self, Mount};
 use super::removal::{leave, names_in, open_dir};
 use super::root::{DIR, Reach, Root, dir_id, open_file, sync_dir};
 use super::{rename_new_at, unique_name};
-use crate::error::{At, Failure, Result};
+use crate::error::{At, Result};
 use crate::path::RelPath;
-use crate::text::shell_word;
 
 const DOT_GIT: &str = ".git";
 
@@ -42,10 +41,7 @@ impl Root {
 
     /// Removes everything in this directory, wherever it is by now. Fails if something is mounted in it.
     pub fn remove_contents(&self) -> Result<()> {
-        if let Some(mount) = mount::below(self.path()).first() {
-            return Err(Failure::failed(format!("something is mounted at {}", mount.display()))
-                .hint(format!("unmount it first: `umount {}`", shell_word(mount))));
-        }
+        mount::refuse_below(self.path())?;
         clear(self.fd(), self.mount()?).at("remove", self.path())
     }
 
