@@ -14,7 +14,7 @@ use shopfloor_core::text::is_like;
 use shopfloor_core::time::Unit;
 
 use crate::execution_risk;
-use crate::merge::{EntryPath, FileType, Grow};
+use crate::merge::{EntryPath, FileType, Grow, Rule};
 use crate::tool::TOOL;
 
 /// The subcommands that merge, and those that sync.
@@ -126,18 +126,6 @@ const PER_PATH: &[Setting] = &[
     Setting::new("remote", "", SettingType::Truth, Trust::Open),
 ];
 
-/// What decides a conflict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnConflict {
-    /// The workspace: the last write wins.
-    #[default]
-    Workspace,
-    Overlay,
-    Hold,
-    /// A person decided for this text: the workspace's side, even where it deleted something.
-    Person,
-}
-
 /// The program that is asked about conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeCommand {
@@ -155,7 +143,9 @@ pub struct Settings {
     /// How long files must be quiet before `watch` syncs, and how long it waits for that at most.
     pub debounce: Duration,
     pub max_wait: Duration,
-    pub on_conflict: OnConflict,
+    /// What decides a conflict, and whether it waits for a person instead.
+    pub rule: Rule,
+    pub holds: bool,
     pub merge_command: Option<MergeCommand>,
     /// The files that a workspace may bring into the overlay without `add`.
     pub paths: Vec<Glob>,
@@ -223,7 +213,9 @@ pub struct Policy {
     pub reviewed: Option<RelPath>,
     /// The permissions that any side gives.
     pub mode: u32,
-    pub on_conflict: OnConflict,
+    /// As in [`Settings`].
+    pub rule: Rule,
+    pub holds: bool,
 }
 
 impl Policy {
@@ -307,16 +299,17 @@ impl Settings {
             per_path.extend(PathRule::from_row(row)?);
         }
         config.value("review").map_or(Ok(()), |value| readable("review", value))?;
+        let (rule, holds) = match config.text("on_conflict") {
+            "overlay" => (Rule::Overlay, false),
+            word => (Rule::Workspace, word == "hold"),
+        };
         let merge_command = config.value("merge_command").filter(|value| !value.text.trim().is_empty());
         Ok(Settings {
             enabled: config.truth("enabled"),
             debounce: millis("debounce_ms"),
             max_wait: millis("max_wait_ms"),
-            on_conflict: match config.text("on_conflict") {
-                "overlay" => OnConflict::Overlay,
-                "hold" => OnConflict::Hold,
-                _ => OnConflict::Workspace,
-            },
+            rule,
+            holds,
             merge_command: merge_command.map(|value| MergeCommand {
                 line: value.text.clone(),
                 argv: value.items.clone(),
@@ -344,7 +337,7 @@ impl Settings {
     /// of another machine (`is_far`) what starts programs waits, whatever is said of those here.
     pub fn policy(&self, path: &RelPath, is_far: bool) -> Policy {
         let kind = FileType::from_path(path.as_path());
-        let mut policy = Policy { on_conflict: self.on_conflict, ..Policy::default() };
+        let mut policy = Policy { rule: self.rule, holds: self.holds, ..Policy::default() };
         let entry = |text: &String| EntryPath::parse(kind, text);
         let default: Vec<String> = DEFAULT_REVIEW.split(',').map(str::to_owned).collect();
         let review = if is_far && self.review.is_empty() { &default } else { &self.review };

@@ -3,9 +3,10 @@
 use super::file_type::FileType;
 
 /// What decides a conflict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
     /// The workspace's side: the last write wins.
+    #[default]
     Workspace,
     /// The workspace's side because a person said so; then its deletions count too.
     Person,

@@ -8,7 +8,7 @@ use shopfloor_core::hash::Digest;
 use super::decision::{Decision, FileView, Question, QuestionId, StaleText, Step, WaitingPart, WriteStep};
 use super::shared_part::{INSEPARABLE, SharedView, SideText, runs_merged, side_text, why_new};
 use crate::merge::{self, EntryPath, FileType, Freshness, Grown, MergeInput, MergedText, Rule, is_binary};
-use crate::settings::{OnConflict, Policy};
+use crate::settings::Policy;
 use crate::sync_action::SyncRule;
 
 /// Decides what to do about a file.
@@ -30,7 +30,7 @@ pub fn decide(file: &FileView<'_>) -> Decision {
         part = part.and(other);
     }
     if file.accepted.contains(&part.digest) {
-        let policy = Policy { on_conflict: OnConflict::Person, ..file.policy.clone() };
+        let policy = Policy { rule: Rule::Person, holds: false, ..file.policy.clone() };
         let accepted = file.accepted.iter().chain(&part.parts).copied().collect();
         return decide(&FileView { policy: &policy, accepted: &accepted, ..*file });
     }
@@ -204,12 +204,7 @@ fn merge_sides(
     id: &QuestionId,
 ) -> Result<SideMerge, Box<Step>> {
     let is_accepted = file.accepted.contains(&Digest::of(file.here.unwrap_or_default()));
-    let rule = match file.policy.on_conflict {
-        _ if is_accepted => Rule::Person,
-        OnConflict::Person => Rule::Person,
-        OnConflict::Overlay => Rule::Overlay,
-        OnConflict::Workspace | OnConflict::Hold => Rule::Workspace,
-    };
+    let rule = if is_accepted { Rule::Person } else { file.policy.rule };
     let input = MergeInput { base, overlay, workspace: side, kind: file.kind, rule };
     let merged = match file.policy.grow {
         merge::Grow::All => merge::merge_growing(&input),
@@ -225,7 +220,7 @@ fn merge_sides(
             here: side.to_vec(),
             kind: file.kind,
         }))),
-        _ if file.policy.on_conflict == OnConflict::Hold && !is_accepted => {
+        _ if file.policy.holds && !is_accepted => {
             let places = merged.conflicts.into_iter().map(|conflict| conflict.place).collect();
             Err(Box::new(Step::Dispute(places)))
         }

@@ -265,7 +265,7 @@ fn a_workspace_under_grow_only_adds() {
 #[test]
 fn a_conflict_is_held_or_asked_about_where_the_policy_says_so() {
     let (b, o, x) = ("{\"m\": 1}", "{\"m\": 2}", "{\"m\": 3}");
-    let hold = Policy { on_conflict: OnConflict::Hold, ..Policy::default() };
+    let hold = Policy { holds: true, ..Policy::default() };
     let held = Case { policy: hold, ..json(b, o, x) };
     assert_eq!(held.outcome(), "nothing; waits: both sides changed m");
     let part = held.decide().part.unwrap();

@@ -12,7 +12,6 @@ use crate::execution_risk::{self, Starting};
 use crate::merge::{
     EntryPath, FileType, Freshness, Grow, Grown, additions, donate, entries, freshness, grown, strip, unsafe_entries,
 };
-use crate::settings::OnConflict;
 
 /// Why a file is held whose own entries cannot be separated.
 pub const INSEPARABLE: &str = "its own entries cannot be told from the others";
@@ -157,7 +156,7 @@ pub fn side_text(file: &FileView<'_>, base: Option<&[u8]>, here: &[u8]) -> Resul
         return Ok(side);
     }
     // A text in which entries in dispute wait may file like an old text.
-    let is_whole = file.is_whole && file.policy.on_conflict != OnConflict::Hold;
+    let is_whole = file.is_whole && !file.policy.holds;
     match freshness(file.kind, base, &side.bytes, file.arrivals, is_whole) {
         Freshness::Fresh => {}
         Freshness::Stale(fresh, places) => {

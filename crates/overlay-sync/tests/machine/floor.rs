@@ -14,7 +14,7 @@ use super::ground::{Edit, MemoryFiles, MemoryGround, MemoryState, Program};
 use super::steps::{Anything, LOCAL, MachineStep, NOW, PathPolicy, SHARED, TextChange, WORKSPACES, file, id};
 use crate::apply::converge::converge;
 use crate::apply::outcome::SyncOutcome;
-use crate::settings::{MergeCommand, OnConflict, Settings};
+use crate::settings::{MergeCommand, Settings};
 use crate::workspace::Workspace;
 
 /// The overlay and its workspaces, and what is known of the edits.
@@ -88,7 +88,7 @@ impl Floor {
                 argv: Vec::new(),
                 timeout: std::time::Duration::ZERO,
             }),
-            on_conflict: if self.is_hold { OnConflict::Hold } else { OnConflict::Workspace },
+            holds: self.is_hold,
             per_path: self.policy.rule().into_iter().collect(),
             ..Settings::default()
         };
