@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use glob::{MatchOptions, Pattern};
 use shopfloor_core::args::{SettingFlags, SettingTable};
-use shopfloor_core::config::{self, Config, Row, Setting, SettingSource, SettingType, Trust, Users, Value};
+use shopfloor_core::config::{self, Config, Line, Row, Setting, SettingSource, SettingType, Trust, Users, Value};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::git::Repo;
@@ -126,15 +126,6 @@ const PER_PATH: &[Setting] = &[
     Setting::new("remote", "", SettingType::Truth, Trust::Open),
 ];
 
-/// The program that is asked about conflicts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MergeCommand {
-    /// A line for `sh -c`, used when `argv` is empty.
-    pub line: String,
-    pub argv: Vec<String>,
-    pub timeout: Duration,
-}
-
 /// The settings in force.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -146,7 +137,9 @@ pub struct Settings {
     /// What decides a conflict, and whether it waits for a person instead.
     pub rule: Rule,
     pub holds: bool,
-    pub merge_command: Option<MergeCommand>,
+    /// The program that is asked about conflicts, and how long it may take.
+    pub merge_command: Option<Line>,
+    pub merge_timeout: Duration,
     /// The files that a workspace may bring into the overlay without `add`.
     pub paths: Vec<Glob>,
     /// The size up to which a glob takes a file, and what it does not take.
@@ -303,18 +296,14 @@ impl Settings {
             "overlay" => (Rule::Overlay, false),
             word => (Rule::Workspace, word == "hold"),
         };
-        let merge_command = config.value("merge_command").filter(|value| !value.text.trim().is_empty());
         Ok(Settings {
             enabled: config.truth("enabled"),
             debounce: millis("debounce_ms"),
             max_wait: millis("max_wait_ms"),
             rule,
             holds,
-            merge_command: merge_command.map(|value| MergeCommand {
-                line: value.text.clone(),
-                argv: value.items.clone(),
-                timeout: millis("merge_timeout_ms"),
-            }),
+            merge_command: config.command("merge_command"),
+            merge_timeout: millis("merge_timeout_ms"),
             paths: globs("paths")?,
             paths_max: config.number("paths_max_bytes"),
             paths_except: globs("paths_except")?,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use shopfloor_core::config::Line;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::path::RelPath;
@@ -20,9 +21,10 @@ pub fn ask(overlay: &Overlay, path: &RelPath, input: &MergeInput<'_>) -> Result<
     let Some(program) = &overlay.settings.merge_command else { return Ok(Err("is not set".into())) };
     let base = fs::Temporary::with(env, input.base.unwrap_or_default())?;
     let (current, workspace) = (fs::Temporary::with(env, input.overlay)?, fs::Temporary::with(env, input.workspace)?);
-    let command = match program.argv.split_first() {
-        None => proc::shell(env, &program.line)?,
-        Some((name, args)) => {
+    let command = match program {
+        Line::Shell(line) => proc::shell(env, line)?,
+        Line::Argv(argv) => {
+            let [name, args @ ..] = argv.as_slice() else { return Ok(Err("is empty".into())) };
             let named = Path::new(name);
             let found = if named.is_absolute() { Some(named.to_path_buf()) } else { proc::find(env, name) };
             let Some(found) = found else { return Ok(Err(format!("{name} is not on the PATH"))) };
@@ -37,7 +39,7 @@ pub fn ask(overlay: &Overlay, path: &RelPath, input: &MergeInput<'_>) -> Result<
         .var("OVERLAY_SYNC_PATH", path.as_path())
         .input(prompt(input));
     let scratch = fs::scratch(&overlay.store.staging())?;
-    let Some(output) = command.capture_within(scratch, program.timeout, merge::limit(input))? else {
+    let Some(output) = command.capture_within(scratch, overlay.settings.merge_timeout, merge::limit(input))? else {
         return Ok(Err("took too long or wrote too much".into()));
     };
     if !output.status.success() {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use proptest_state_machine::{StateMachineTest, prop_state_machine};
+use shopfloor_core::config::Line;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
@@ -14,7 +15,7 @@ use super::ground::{Edit, MemoryFiles, MemoryGround, MemoryState, Program};
 use super::steps::{Anything, LOCAL, MachineStep, NOW, PathPolicy, SHARED, TextChange, WORKSPACES, file, id};
 use crate::apply::converge::converge;
 use crate::apply::outcome::SyncOutcome;
-use crate::settings::{MergeCommand, Settings};
+use crate::settings::Settings;
 use crate::workspace::Workspace;
 
 /// The overlay and its workspaces, and what is known of the edits.
@@ -83,11 +84,7 @@ impl Floor {
         let edit = self.state.meanwhile.clone();
         let before = self.state.clone();
         let settings = Settings {
-            merge_command: before.program.map(|_| MergeCommand {
-                line: "x".into(),
-                argv: Vec::new(),
-                timeout: std::time::Duration::ZERO,
-            }),
+            merge_command: before.program.map(|_| Line::Shell("x".into())),
             holds: self.is_hold,
             per_path: self.policy.rule().into_iter().collect(),
             ..Settings::default()
