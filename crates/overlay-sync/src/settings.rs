@@ -147,46 +147,8 @@ pub struct Settings {
     pub paths_except: Vec<Glob>,
     /// The keys below which additions wait for a person. If there are none, nothing waits because of what programs do.
     pub review: Vec<String>,
-    pub per_path: Vec<PathRule>,
-}
-
-/// What a table of the setting `path` says of the files that match. `None` is not said.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PathRule {
-    pub glob: Glob,
-    pub grow: Option<Grow>,
-    pub is_down: Option<bool>,
-    pub spreads_deletions: Option<bool>,
-    pub local: Option<Vec<String>>,
-    /// Whether the repository's file says that, which a stranger may have written.
-    pub is_strangers: bool,
-    pub is_sent: Option<bool>,
-    pub is_reviewed: Option<bool>,
-    /// Whether it travels to other machines and back.
-    pub travels: Option<bool>,
-}
-
-impl PathRule {
-    fn from_row(row: &Row) -> Result<Option<PathRule>> {
-        let source = PER_PATH.iter().find_map(|setting| row.value(setting.name));
-        let Some(source) = source.map(|value| &value.source) else { return Ok(None) };
-        row.value("local").map_or(Ok(()), |value| readable("local", value))?;
-        let is = |name, word: &str| row.value(name).map(|value| value.text == word);
-        let is_strangers =
-            |name| row.value(name).is_some_and(|value| matches!(value.source, SettingSource::Repository(..)));
-        Ok(Some(PathRule {
-            glob: glob(&row.name, "path", &format!(" ({source})"))?,
-            grow: is("policy", "three-way").map(|three_way| if three_way { Grow::Deny } else { Grow::All }),
-            is_down: is("direction", "down"),
-            spreads_deletions: is("delete", "propagate"),
-            local: row.value("local").map(|value| value.items.clone()),
-            is_strangers: is_strangers("local"),
-            is_sent: is("send", "true"),
-            is_reviewed: is("review", "true"),
-            // A repository can keep its files here, but sends none away.
-            travels: is("remote", "true").filter(|travels| !(*travels && is_strangers("remote"))),
-        }))
-    }
+    /// The tables of the setting `path` that set anything, each with the pattern that is its name.
+    pub per_path: Vec<(Glob, Row)>,
 }
 
 /// How the file at one path is handled.
@@ -289,7 +251,9 @@ impl Settings {
         };
         let mut per_path = Vec::new();
         for row in config.rows() {
-            per_path.extend(PathRule::from_row(row)?);
+            let Some(said) = PER_PATH.iter().find_map(|setting| row.value(setting.name)) else { continue };
+            row.value("local").map_or(Ok(()), |value| readable("local", value))?;
+            per_path.push((glob(&row.name, "path", &format!(" ({})", said.source))?, row.clone()));
         }
         config.value("review").map_or(Ok(()), |value| readable("review", value))?;
         let (rule, holds) = match config.text("on_conflict") {
@@ -316,10 +280,12 @@ impl Settings {
     /// private, by its name or by the mode that it has here, or the person has agreed to that.
     pub fn travels(&self, path: &RelPath, mode: Option<u32>, takes_private: bool) -> bool {
         // What is said of a directory holds below it.
-        let is_meant = |rule: &&PathRule| path.as_path().ancestors().any(|part| rule.glob.matches(part));
-        let said = self.per_path.iter().filter(is_meant).filter_map(|rule| rule.travels).next_back();
+        let is_meant = |(glob, _): &&(Glob, Row)| path.as_path().ancestors().any(|part| glob.matches(part));
+        let said = self.per_path.iter().filter(is_meant).filter_map(|(_, row)| row.value("remote"));
+        // A repository can keep its files here, but sends none away.
+        let said = said.rev().find(|value| value.text != "true" || !is_strangers(value));
         let is_private = looks_private(path) || mode.is_some_and(|mode| mode & 0o077 == 0);
-        said.unwrap_or(takes_private || !is_private)
+        said.map_or(takes_private || !is_private, |value| value.text == "true")
     }
 
     /// How this path is handled. Where several tables match and set the same thing, the last one counts. In a workspace
@@ -331,17 +297,18 @@ impl Settings {
         let default: Vec<String> = DEFAULT_REVIEW.split(',').map(str::to_owned).collect();
         let review = if is_far && self.review.is_empty() { &default } else { &self.review };
         let mut is_reviewed = !review.is_empty();
-        for rule in self.per_path.iter().filter(|rule| rule.glob.matches(path.as_path())) {
-            policy.grow = rule.grow.unwrap_or(policy.grow);
-            policy.is_down = rule.is_down.unwrap_or(policy.is_down);
-            policy.spreads_deletions = rule.spreads_deletions.unwrap_or(policy.spreads_deletions);
-            policy.is_sent = rule.is_sent.unwrap_or(policy.is_sent);
-            is_reviewed = is_far || rule.is_reviewed.unwrap_or(is_reviewed);
-            if let Some(local) = &rule.local {
+        for (_, row) in self.per_path.iter().filter(|(glob, _)| glob.matches(path.as_path())) {
+            let is = |name, word: &str| row.value(name).map(|value| value.text == word);
+            policy.grow = is("policy", "grow").map_or(policy.grow, |all| if all { Grow::All } else { Grow::Deny });
+            policy.is_down = is("direction", "down").unwrap_or(policy.is_down);
+            policy.spreads_deletions = is("delete", "propagate").unwrap_or(policy.spreads_deletions);
+            policy.is_sent = is("send", "true").unwrap_or(policy.is_sent);
+            is_reviewed = is_far || is("review", "true").unwrap_or(is_reviewed);
+            if let Some(local) = row.value("local") {
                 // Without these an agent in a new worktree would be free of what restricts it.
                 let is_free = |entry: &EntryPath| !execution_risk::restricts(&entry.to_string());
-                let holds = rule.is_strangers && execution_risk::holds_settings(path.as_path());
-                policy.local = local.iter().filter_map(entry).filter(|entry| !holds || is_free(entry)).collect();
+                let holds = is_strangers(local) && execution_risk::holds_settings(path.as_path());
+                policy.local = local.items.iter().filter_map(entry).filter(|entry| !holds || is_free(entry)).collect();
             }
         }
         if is_reviewed {
@@ -350,6 +317,11 @@ impl Settings {
         }
         policy
     }
+}
+
+/// Whether the repository's file says that, which a stranger may have written.
+fn is_strangers(value: &Value) -> bool {
+    matches!(value.source, SettingSource::Repository(..))
 }
 
 /// Refuses entries that cannot be read: they would protect nothing.

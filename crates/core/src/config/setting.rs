@@ -272,7 +272,8 @@ pub struct Row {
     pub setting: &'static str,
     /// The name of the table.
     pub name: String,
-    pub(super) values: Vec<(Setting, Value)>,
+    /// What it sets.
+    pub values: Vec<(Setting, Value)>,
 }
 
 impl Row {

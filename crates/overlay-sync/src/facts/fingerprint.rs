@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use shopfloor_core::config::SettingSource;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::{self, DisplacedFile, Root, Staging, Stat};
@@ -62,7 +63,14 @@ impl<'a> Fingerprint<'a> {
         let bytes = fs::read_no_follow(&path(overlay)).ok().flatten().unwrap_or_default();
         let saved = serde_json::from_slice(&bytes).ok().filter(|saved: &SavedFingerprint| saved.v == VERSION);
         let saved = SavedFingerprint { v: VERSION, ..saved.unwrap_or_default() };
-        let settings = hash(&format!("{:?}", overlay.settings));
+        let mut settings = overlay.settings.clone();
+        for (_, value) in settings.per_path.iter_mut().flat_map(|(_, row)| &mut row.values) {
+            // What a line says stays the same when the line moves.
+            if let SettingSource::User(_, line) | SettingSource::Repository(_, line) = &mut value.source {
+                *line = 0;
+            }
+        }
+        let settings = hash(&format!("{settings:?}"));
         Fingerprint { overlay, settings, saved, places: HashMap::new(), files: HashMap::new() }
     }
 

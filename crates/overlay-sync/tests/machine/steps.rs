@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
+use shopfloor_core::config::{Row, Setting, SettingSource, SettingType, Trust, Value};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use super::ground::Program;
-use crate::merge::Grow;
-use crate::settings::{Glob, PathRule};
+use crate::settings::Glob;
 
 pub(super) const WORKSPACES: u8 = 3;
 pub(super) const NOW: &str = "2026-01-01T00:00:00Z";
@@ -34,15 +34,18 @@ pub(super) enum PathPolicy {
 }
 
 impl PathPolicy {
-    pub(super) fn rule(self) -> Option<PathRule> {
-        let rule = |glob: &str| PathRule { glob: Glob::parse(glob).unwrap(), ..PathRule::default() };
-        Some(match self {
+    pub(super) fn rule(self) -> Option<(Glob, Row)> {
+        let (name, setting, text) = match self {
             PathPolicy::Plain | PathPolicy::Declared => return None,
-            PathPolicy::Local => PathRule { local: Some(vec![LOCAL.into()]), ..rule("*") },
-            PathPolicy::Down => PathRule { is_down: Some(true), ..rule(".env") },
-            PathPolicy::Propagate => PathRule { spreads_deletions: Some(true), ..rule("*") },
-            PathPolicy::Grow => PathRule { grow: Some(Grow::All), ..rule("*") },
-        })
+            PathPolicy::Local => ("*", "local", LOCAL),
+            PathPolicy::Down => (".env", "direction", "down"),
+            PathPolicy::Propagate => ("*", "delete", "propagate"),
+            PathPolicy::Grow => ("*", "policy", "grow"),
+        };
+        let setting = Setting::new(setting, "", SettingType::Text, Trust::Open);
+        let value = Value { text: text.into(), items: vec![text.into()], source: SettingSource::Flag };
+        let row = Row { setting: "path", name: name.into(), values: vec![(setting, value)] };
+        Some((Glob::parse(name).unwrap(), row))
     }
 
     /// Whether a workspace's changes of this file stay there.
