@@ -7,7 +7,7 @@ use shopfloor_core::hash::Digest;
 use shopfloor_core::path::RelPath;
 
 use crate::sync_action::SyncRule;
-use crate::workspace::{HeldText, ID, StalePart, Workspace};
+use crate::workspace::{HeldText, ID, Workspace};
 
 /// A conflict and how it was decided. The texts are named by their digests; all of them are in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,29 +76,19 @@ impl ConflictRecord {
         }
     }
 
-    /// A held text as a conflict. Nothing is decided yet, so its result is the base.
+    /// What waits as a conflict. Nothing is decided yet, so its result is the base, or what stands in place of a text that
+    /// was written from an old view.
     pub fn from_held(workspace: &Workspace, path: &RelPath, held: &HeldText) -> ConflictRecord {
         let base = workspace.files.get(path).map(|base| base.sha256);
-        let texts = (base, held.overlay.or(base).unwrap_or(held.text), held.here.unwrap_or(held.text));
+        let overlay = held.overlay.or(base).unwrap_or(held.text);
+        let texts = (base, overlay, held.here.unwrap_or(held.text));
         ConflictRecord {
             id: held.id(path),
-            result: base.unwrap_or(held.text),
+            result: if held.is_stale() { overlay } else { base.unwrap_or(held.text) },
             rule: SyncRule::Hold,
             state: ConflictState::Held,
-            places: vec![held.why.clone()],
+            places: if held.is_stale() { held.places.clone() } else { vec![held.why.clone()] },
             ..ConflictRecord::between(None, &workspace.root, path, texts, &held.since)
-        }
-    }
-
-    /// The difference of a text that was written from an old view.
-    pub fn from_stale(workspace: &Workspace, path: &RelPath, part: &StalePart) -> ConflictRecord {
-        let texts = (workspace.files.get(path).map(|base| base.sha256), part.fresh, part.here);
-        ConflictRecord {
-            id: part.id(path),
-            rule: SyncRule::Hold,
-            state: ConflictState::Held,
-            places: part.places.clone(),
-            ..ConflictRecord::between(None, &workspace.root, path, texts, &part.since)
         }
     }
 

@@ -54,9 +54,9 @@ pub struct Workspace {
     /// What passes wrote here in place of another text, oldest first: programs may still write from what was there before.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arrived: BTreeMap<RelPath, Vec<ArrivedText>>,
-    /// What texts that were written from an old view would have changed.
+    /// What texts that were written from an old view would have changed. A person can let it through.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub stale: BTreeMap<RelPath, StalePart>,
+    pub stale: BTreeMap<RelPath, HeldText>,
     /// What waits for a person or for the next edit.
     pub held: BTreeMap<RelPath, HeldText>,
     /// The digests of texts that a person accepted.
@@ -98,16 +98,23 @@ impl TryFrom<String> for ArrivedText {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeldText {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// The digest of the whole text, or of the part that waits.
+    /// The digest of the whole text, or of the part that waits, or of what differs at `places`.
+    #[serde(alias = "content")]
     pub text: Digest,
     pub since: String,
     /// Whether only a part waits while the rest is synced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub part: bool,
-    /// Both sides' whole texts when it was held.
+    /// Both sides' whole texts when it was held. Of a text that was written from an old view, the second one is the same
+    /// text with what its writer did not know.
     pub here: Option<Digest>,
+    #[serde(alias = "fresh")]
     pub overlay: Option<Digest>,
+    /// Where these two then differ, such as `lacks env.PORT`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<String>,
 }
 
 /// How many digits an id has that a person's word is given to.
@@ -120,30 +127,14 @@ impl HeldText {
         Digest::of(format!("{path}\0{}", self.text).as_bytes()).to_string()[..ID].to_owned()
     }
 
+    /// Whether it is what a text that was written from an old view would have changed.
+    pub fn is_stale(&self) -> bool {
+        !self.places.is_empty()
+    }
+
     /// Whether it is the overlay's text that waits. Then there is no other text that `reject` could give back.
     pub fn is_overlays(&self) -> bool {
         Some(self.text) == self.overlay && self.here != self.overlay
-    }
-}
-
-/// The difference between a text that was written from an old view, and the same text with what its writer did not
-/// know. A person can let it through.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StalePart {
-    pub since: String,
-    pub here: Digest,
-    pub fresh: Digest,
-    /// Where the two differ, such as `lacks env.PORT`.
-    pub places: Vec<String>,
-    /// The hash of what differs there.
-    pub content: Digest,
-}
-
-impl StalePart {
-    /// The id that `accept` and `reject` take. The same difference has one id, whatever else the text says.
-    pub fn id(&self, path: &RelPath) -> String {
-        Digest::of(format!("{path}\0{}", self.content).as_bytes()).to_string()[..ID].to_owned()
     }
 }
 
@@ -213,7 +204,7 @@ impl Workspace {
     pub fn contents(&self) -> impl Iterator<Item = Digest> {
         let held = self.held.values().flat_map(|held| [Some(held.text), held.here]).flatten();
         let past = self.deleted.values().chain(self.refilled.values()).chain(self.retired.values());
-        let stale = self.stale.values().flat_map(|part| [part.here, part.fresh]);
+        let stale = self.stale.values().flat_map(|part| [part.here, part.overlay]).flatten();
         self.files.values().map(|base| base.sha256).chain(past.copied()).chain(held).chain(stale)
     }
 
@@ -430,5 +421,21 @@ pub fn parse_state<T: for<'de> Deserialize<'de>>(path: &Path, bytes: &[u8], hint
             Err(refuse("a newer version of this program wrote it", "use that version"))
         }
         _ => serde_json::from_slice(bytes).map_err(|e| refuse(&e.to_string(), hint)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_earlier_version_remembered_of_an_old_view_is_read() {
+        let [here, fresh, content] = [b"h", b"f", b"c"].map(|text| Digest::of(text));
+        let known = serde_json::json!({
+            "since": "2026-01-01T00:00:00Z", "here": here, "fresh": fresh, "places": ["lacks A"], "content": content
+        });
+        let part: HeldText = serde_json::from_value(known).unwrap();
+        assert_eq!((part.text, part.here, part.overlay), (content, Some(here), Some(fresh)));
+        assert!(part.is_stale());
     }
 }

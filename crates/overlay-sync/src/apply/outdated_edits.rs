@@ -10,7 +10,7 @@ use crate::facts::file_view::SeenFile;
 use crate::merge::{FileType, MergeInput, Rule, merge};
 use crate::plan::WriteStep;
 use crate::storage::{Ground, Side};
-use crate::workspace::{StalePart, Workspace};
+use crate::workspace::{HeldText, Workspace};
 
 impl<G: Ground> SyncRun<'_, G> {
     /// Records what a text shows of an old view, before the text is replaced: after a kill nobody could tell it any
@@ -24,13 +24,13 @@ impl<G: Ground> SyncRun<'_, G> {
             return Ok(());
         };
         let places: Vec<String> = stale.places.iter().map(ToString::to_string).collect();
-        let (here, fresh) = (self.ground.keep(&stale.here)?, self.ground.keep(&stale.fresh)?);
+        let [here, overlay] = [self.ground.keep(&stale.here)?, self.ground.keep(&stale.fresh)?].map(Some);
         let mut contents: Vec<String> = stale.places.iter().map(|at| format!("{:?} {}", at.view, at.content)).collect();
         contents.sort_unstable();
-        let content = Digest::of(contents.join("\n").as_bytes());
-        let known = workspace.stale.get(path).filter(|known| known.content == content);
+        let text = Digest::of(contents.join("\n").as_bytes());
+        let known = workspace.stale.get(path).filter(|known| known.text == text);
         let (is_new, since) = (known.is_none(), known.map_or(self.now, |known| &known.since).to_owned());
-        let part = StalePart { since, here, fresh, places, content };
+        let part = HeldText { why: String::new(), text, since, part: false, here, overlay, places };
         if is_new {
             self.outcome.notes.push(format!(
                 "{}: {path} was written from an old view: it {}; what arrived stays, and `overlay-sync accept {}` lets the difference through",
@@ -71,8 +71,9 @@ impl<G: Ground> SyncRun<'_, G> {
 }
 
 /// The overlay's text with a part let through; `None` when the store has lost the texts of the part.
-fn applied(ground: &impl Ground, path: &RelPath, part: &StalePart, overlay: &[u8]) -> Result<Option<Vec<u8>>> {
-    let (Some(fresh), Some(here)) = (ground.content(&part.fresh)?, ground.content(&part.here)?) else {
+fn applied(ground: &impl Ground, path: &RelPath, part: &HeldText, overlay: &[u8]) -> Result<Option<Vec<u8>>> {
+    let content = |digest: Option<Digest>| digest.map_or(Ok(None), |digest| ground.content(&digest));
+    let (Some(fresh), Some(here)) = (content(part.overlay)?, content(part.here)?) else {
         return Ok(None);
     };
     let kind = FileType::from_path(path.as_path());
@@ -81,7 +82,7 @@ fn applied(ground: &impl Ground, path: &RelPath, part: &StalePart, overlay: &[u8
 }
 
 /// Lets a part through: the overlay changes as the stale text would have changed it, and no gate holds that.
-pub fn accept(ground: &impl Ground, workspaces: &mut [Workspace], path: &RelPath, part: &StalePart) -> Result<()> {
+pub fn accept(ground: &impl Ground, workspaces: &mut [Workspace], path: &RelPath, part: &HeldText) -> Result<()> {
     if let Ok(Some(file)) = ground.read(Side::Overlay, path)?
         && let Some(bytes) = applied(ground, path, part, &file.bytes)?
         && bytes != *file.bytes

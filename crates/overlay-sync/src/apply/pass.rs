@@ -149,7 +149,8 @@ impl<G: Ground> SyncRun<'_, G> {
         let old = workspace.held.get(path);
         let is_new = old.is_none_or(|held| held.text != text);
         let since = old.filter(|_| !is_new).map_or_else(|| self.now.to_owned(), |held| held.since.clone());
-        workspace.held.insert(path.clone(), HeldText { why: why.clone(), text, since, part, here, overlay });
+        let held = HeldText { why: why.clone(), text, since, part, here, overlay, places: Vec::new() };
+        workspace.held.insert(path.clone(), held);
         if is_new {
             let event = self.event(workspace, path, SyncRule::Hold);
             self.outcome.events.push(LogRecord { from: here, ..event });

@@ -8,7 +8,7 @@ use super::disk_storage::Disk;
 use super::outcome::SyncOutcome;
 use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::overlay::Overlay;
-use crate::facts::versions::{Origin, Waiting, waiting};
+use crate::facts::versions::{Origin, waiting};
 use crate::storage::Ground;
 use crate::workspace::Workspace;
 
@@ -38,12 +38,9 @@ pub fn sync_all(overlay: &Overlay) -> Result<SyncOutcome> {
 /// Forgets a workspace; what was held of it stays among the conflicts.
 pub fn forget(overlay: &Overlay, gone: &Workspace) -> Result<()> {
     for version in waiting(std::slice::from_ref(gone)) {
-        let Origin::Waiting(_, what, record) = version.origin else { continue };
+        let Origin::Waiting(_, held, record) = version.origin else { continue };
         let end = if gone.far.is_some() { "its machine was detached" } else { "its worktree was removed" };
-        let places = match what {
-            Waiting::Held(held) => vec![format!("{}; {end}", held.why)],
-            Waiting::Stale(part) => part.places,
-        };
+        let places = if held.is_stale() { held.places } else { vec![format!("{}; {end}", held.why)] };
         overlay.store.record(&ConflictRecord { state: ConflictState::Recorded, places, ..record })?;
     }
     gone.forget(&overlay.store.workspaces())

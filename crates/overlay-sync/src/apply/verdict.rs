@@ -16,7 +16,7 @@ use super::workspace_plan::{PlannedFile, RunContext, plan_files};
 use crate::conflict::{ConflictRecord, ConflictState};
 use crate::facts::file_view::Scope;
 use crate::facts::overlay::Overlay;
-use crate::facts::versions::{Origin, Version, Waiting, find_waiting};
+use crate::facts::versions::{Origin, Version, find_waiting};
 use crate::failure;
 use crate::merge::{FileType, donate, strip};
 use crate::storage::Ground;
@@ -70,12 +70,12 @@ pub fn give(
 ) -> Result<()> {
     let Version { id, path, .. } = seen;
     let version = find_waiting(workspaces, id).ok().filter(|now| now.is_text_of(seen)).ok_or_else(|| changed(path))?;
-    let Origin::Waiting(of, waiting, _) = &version.origin else { return Err(changed(path)) };
-    match (verdict, waiting) {
-        (Verdict::Accept, Waiting::Held(held)) => accept_in_all(ground, workspaces, path, held.text),
-        (Verdict::Accept, Waiting::Stale(part)) => outdated_edits::accept(ground, workspaces, path, part),
-        (Verdict::Reject, Waiting::Held(held)) => reject(ground, overlay, workspaces, of, path, held),
-        (Verdict::Reject, Waiting::Stale(_)) => outdated_edits::close(ground, workspaces, path, id),
+    let Origin::Waiting(of, held, _) = &version.origin else { return Err(changed(path)) };
+    match (verdict, held.is_stale()) {
+        (Verdict::Accept, false) => accept_in_all(ground, workspaces, path, held.text),
+        (Verdict::Accept, true) => outdated_edits::accept(ground, workspaces, path, held),
+        (Verdict::Reject, false) => reject(ground, overlay, workspaces, of, path, held),
+        (Verdict::Reject, true) => outdated_edits::close(ground, workspaces, path, id),
     }
 }
 

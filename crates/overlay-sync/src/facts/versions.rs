@@ -11,7 +11,7 @@ use super::overlay::Overlay;
 use crate::conflict::{ConflictRecord, ConflictWinner};
 use crate::store::LogRecord;
 use crate::sync_action::SyncRule;
-use crate::workspace::{HeldText, StalePart, Workspace};
+use crate::workspace::{HeldText, Workspace};
 
 /// A version of a file.
 #[derive(Clone, Debug)]
@@ -29,18 +29,9 @@ pub enum Origin {
     /// It lost a conflict.
     Decided(ConflictRecord),
     /// It waits in this workspace.
-    Waiting(Digest, Waiting, ConflictRecord),
+    Waiting(Digest, Box<HeldText>, ConflictRecord),
     /// A pass wrote it.
     Change(LogRecord),
-}
-
-/// What waits for a person's word.
-#[derive(Clone, Debug)]
-pub enum Waiting {
-    /// A text, or a part of one, that is held.
-    Held(HeldText),
-    /// What a text that was written from an old view would have changed.
-    Stale(StalePart),
 }
 
 impl Version {
@@ -70,8 +61,7 @@ impl Version {
     /// Whether both are one text, whatever their ids are.
     pub fn is_text_of(&self, other: &Version) -> bool {
         let waiting = |version: &Version| match &version.origin {
-            Origin::Waiting(_, Waiting::Held(held), _) => Some(held.text),
-            Origin::Waiting(_, Waiting::Stale(part), _) => Some(part.content),
+            Origin::Waiting(_, held, _) => Some(held.text),
             Origin::Decided(_) | Origin::Change(_) => None,
         };
         self.path == other.path && waiting(self) == waiting(other)
@@ -93,18 +83,11 @@ impl Version {
 pub fn waiting(workspaces: &[Workspace]) -> Vec<Version> {
     let mut all = Vec::new();
     for workspace in workspaces {
-        let version = |text, what, record: ConflictRecord| Version {
-            id: record.id.clone(),
-            path: record.path.clone(),
-            text: Some(text),
-            origin: Origin::Waiting(workspace.id, what, record),
-        };
-        all.extend(workspace.held.iter().map(|(path, held)| {
-            let text = held.here.filter(|_| held.part).unwrap_or(held.text);
-            version(text, Waiting::Held(held.clone()), ConflictRecord::from_held(workspace, path, held))
-        }));
-        all.extend(workspace.stale.iter().map(|(path, part)| {
-            version(part.here, Waiting::Stale(part.clone()), ConflictRecord::from_stale(workspace, path, part))
+        all.extend(workspace.held.iter().chain(&workspace.stale).map(|(path, held)| {
+            let text = held.here.filter(|_| held.part || held.is_stale()).unwrap_or(held.text);
+            let record = ConflictRecord::from_held(workspace, path, held);
+            let (id, path, held) = (record.id.clone(), path.clone(), Box::new(held.clone()));
+            Version { id, path, text: Some(text), origin: Origin::Waiting(workspace.id, held, record) }
         }));
     }
     all
