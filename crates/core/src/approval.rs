@@ -160,11 +160,7 @@ fn lock(env: &Env) -> Result<(Lock, Approvals)> {
 }
 
 fn store_path(env: &Env) -> Result<PathBuf> {
-    let dir = env.state_home().ok_or_else(|| {
-        Failure::usage("there is no place for approvals: neither XDG_STATE_HOME nor HOME is set to an absolute path")
-            .hint("set HOME and run the command again")
-    })?;
-    Ok(dir.join("approvals.toml"))
+    Ok(env.state_home().ok_or_else(|| Env::no_state_home("approvals"))?.join("approvals.toml"))
 }
 
 /// The canonical common directory; one that is not UTF-8 with its other bytes escaped.

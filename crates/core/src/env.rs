@@ -199,6 +199,13 @@ impl Env {
         self.xdg("XDG_STATE_HOME", ".local/state")
     }
 
+    /// The failure, exit 2, of what has to lie in [`Env::state_home`] where there is none.
+    pub fn no_state_home(what: &str) -> Failure {
+        let why = "neither XDG_STATE_HOME nor HOME is set to an absolute path";
+        Failure::usage(format!("there is no place for {what}: {why}"))
+            .hint("set HOME to an absolute path and run the command again")
+    }
+
     /// Where temporary files go: `TMPDIR`, else `/tmp`.
     pub fn temp_dir(&self) -> PathBuf {
         self.var("TMPDIR").map_or(PathBuf::from("/tmp"), PathBuf::from)

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::env::Env;
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use crate::fs;
 use crate::hash::Digest;
 use crate::lock::Lock;
@@ -89,12 +89,7 @@ pub fn note(env: &Env, path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Fails where no file can be listed, because the user's state cannot be written. Exit 4, or 2 if it has no place.
 pub fn require_list(env: &Env) -> Result<()> {
-    let dir = env.state_home().ok_or_else(|| {
-        Failure::usage(
-            "there is no place for your own state: neither XDG_STATE_HOME nor HOME is set to an absolute path",
-        )
-        .hint("set HOME")
-    })?;
+    let dir = env.state_home().ok_or_else(|| Env::no_state_home("your own state"))?;
     fs::require_writable(&dir)
         .map_err(|failure| failure.hint("set XDG_STATE_HOME to a directory of yours that can be written"))
 }

@@ -328,10 +328,7 @@ pub fn record_file(common_dir: &Path) -> Result<PathBuf> {
 
 /// The user's list of roots. Exit 2 where there is no place for it.
 pub fn root_list(env: &Env) -> Result<DirList> {
-    DirList::roots(env).ok_or_else(|| {
-        Failure::usage("there is no place for the list of roots")
-            .hint("set HOME to an absolute path and run the command again")
-    })
+    DirList::roots(env).ok_or_else(|| Env::no_state_home("the list of roots"))
 }
 
 /// Lists a root as the one of this repository; without one, takes the root out of the list.

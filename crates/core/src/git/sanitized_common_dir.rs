@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use super::discovery_cache::configuration_print;
 use super::integrity::{links_below, odd, require_plain, special_objects, tampered};
 use super::{Git, git_said, nul_fields};
-use crate::error::{Failure, Result};
+use crate::env::Env;
+use crate::error::Result;
 use crate::fs;
 use crate::hash::Digest;
 use crate::path::{file_url, real};
@@ -144,10 +145,7 @@ impl Git {
 
     /// Where a stand-in lies in the user's own state.
     pub(super) fn own_place(&self, common_dir: &Path) -> Result<PathBuf> {
-        let home = self.env.state_home().ok_or_else(|| {
-            Failure::usage("there is no place for state: neither XDG_STATE_HOME nor HOME is set to an absolute path")
-                .hint("set HOME")
-        })?;
+        let home = self.env.state_home().ok_or_else(|| Env::no_state_home("state"))?;
         Ok(home.join("git").join(Digest::of(real(common_dir).as_os_str().as_bytes()).to_string()))
     }
 
