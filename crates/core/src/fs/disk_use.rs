@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use walkdir::WalkDir;
+
 use super::own_flags;
 use crate::sys;
 
@@ -19,22 +21,17 @@ pub struct DiskUse {
 
 /// What a directory takes of the disk. What cannot be looked at does not count.
 pub fn disk_use(dir: &Path) -> DiskUse {
-    let (mut used, mut dirs) = (DiskUse::default(), vec![dir.to_path_buf()]);
-    while let Some(dir) = dirs.pop() {
-        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-            let Ok(meta) = entry.metadata() else { continue };
-            if meta.is_dir() {
-                dirs.push(entry.path());
-            }
-            let taken = meta.blocks() * 512;
-            let shared = match meta.is_file() {
-                true if meta.nlink() > 1 => taken,
-                true => open(&entry.path()).map_or(0, |file| sys::shared_bytes(&file)).min(taken),
-                false => 0,
-            };
-            used.shared += shared;
-            used.own += taken - shared;
-        }
+    let mut used = DiskUse::default();
+    for entry in WalkDir::new(dir).min_depth(1).into_iter().flatten() {
+        let Ok(meta) = entry.metadata() else { continue };
+        let taken = meta.blocks() * 512;
+        let shared = match meta.is_file() {
+            true if meta.nlink() > 1 => taken,
+            true => open(entry.path()).map_or(0, |file| sys::shared_bytes(&file)).min(taken),
+            false => 0,
+        };
+        used.shared += shared;
+        used.own += taken - shared;
     }
     used
 }

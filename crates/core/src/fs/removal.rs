@@ -7,6 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, chmodat, fchmod, fstat, openat, renameat};
 use rustix::io::Errno;
+use walkdir::WalkDir;
 
 use super::displaced::DisplacedFile;
 use super::root::{DIR, content_at, dir_id, sync_dir};
@@ -59,17 +60,8 @@ impl Staging {
 
 /// The size of all files in a directory that can be looked at, as a person reads it.
 pub fn size_of(dir: &Path) -> String {
-    let (mut bytes, mut dirs) = (0, vec![dir.to_path_buf()]);
-    while let Some(dir) = dirs.pop() {
-        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-            match entry.metadata() {
-                Ok(meta) if meta.is_dir() => dirs.push(entry.path()),
-                Ok(meta) => bytes += meta.len(),
-                Err(_) => {}
-            }
-        }
-    }
-    size_in_words(bytes)
+    let found = WalkDir::new(dir).min_depth(1).into_iter().flatten().filter_map(|entry| entry.metadata().ok());
+    size_in_words(found.filter(|meta| !meta.is_dir()).map(|meta| meta.len()).sum())
 }
 
 /// A size as a person reads it.
