@@ -167,12 +167,11 @@ impl Forge {
     /// has chosen, which may be one beside them, else the one called `upstream`, `github` or `origin`. Exit 1 if none does,
     /// if two forges are meant, or if the forge's program is missing.
     pub fn find(env: &Env, git: &Git, dir: &Path, named: Option<&Named>) -> Result<Forge> {
-        let ask = |args: &[&str]| Ok(git.cmd(dir).args(args.iter().copied()).capture()?.text());
         let mut found = Vec::new();
-        for remote in ask(&["remote"])?.lines() {
-            let url = ask(&["remote", "get-url", "--", remote])?;
+        for remote in git.text(dir, &["remote"])?.lines() {
+            let url = git.text(dir, &["remote", "get-url", "--", remote])?;
             let Some(place) = Place::of(&url) else { continue };
-            let resolved = ask(&["config", "--get", &format!("remote.{remote}.gh-resolved")])?;
+            let resolved = git.text(dir, &["config", "--get", &format!("remote.{remote}.gh-resolved")])?;
             let is_chosen = resolved == "base";
             let order = ["upstream", "github", "origin"].iter().position(|name| *name == remote).unwrap_or(3);
             // A server of one's own is no forge, where there is one.

@@ -188,6 +188,11 @@ impl Git {
         Ok(Git { pinned: Some(pinned), ..self.clone() })
     }
 
+    /// What a git command prints in `dir` as text, without the line ends at its end, whether or not it fails.
+    pub fn text(&self, dir: &Path, args: &[&str]) -> Result<String> {
+        Ok(self.cmd(dir).args(args.iter().copied()).capture()?.text())
+    }
+
     /// git in a checkout with its hooks, as when a person gives the command. The hooks of a linked checkout are the
     /// repository's, and never files of its own; of its `config.worktree` only what runs nothing counts.
     pub fn typed(&self, common_dir: &Path, checkout: &Path, is_linked: bool) -> Result<Git> {
@@ -195,15 +200,12 @@ impl Git {
             true => self.guarded(common_dir, checkout)?,
             false => self.guarded_main(common_dir, checkout)?,
         };
-        let ask = |args: &[&str]| -> Result<PathBuf> {
-            Ok(git.cmd(checkout).args(args.iter().copied()).capture()?.text().into())
-        };
-        let used = ask(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?;
+        let used = PathBuf::from(git.text(checkout, &["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?);
         let usual = common_dir.join("hooks");
         let hooks = match () {
             () if is_linked && used.starts_with(checkout) => PathBuf::from("/dev/null"),
             // git that reads no configuration of a worktree looks for them elsewhere.
-            () if used != usual && ask(&["config", "--get", "core.hooksPath"])?.as_os_str().is_empty() => usual,
+            () if used != usual && git.text(checkout, &["config", "--get", "core.hooksPath"])?.is_empty() => usual,
             () => return Ok(git),
         };
         let mut setting = OsString::from("core.hooksPath=");

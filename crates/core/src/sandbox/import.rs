@@ -70,10 +70,7 @@ impl Sandbox {
     fn import_head(&self) -> Result<Imported> {
         self.finish_move()?;
         let git = Git::find(&self.env)?.common(&self.common_dir)?;
-        let ask = |args: &[&str]| -> Result<String> {
-            Ok(git.cmd(&self.common_dir).args(args.iter().copied()).capture()?.text())
-        };
-        let old = ask(&["rev-parse", "-q", "--verify", &self.own_ref("in")])?;
+        let old = git.text(&self.common_dir, &["rev-parse", "-q", "--verify", &self.own_ref("in")])?;
         let branch = self.branch()?;
         if !is_id(&old) || !branch.starts_with("refs/heads/") {
             let why = format!("{} is on no branch any more", self.worktree.display());
@@ -88,13 +85,13 @@ impl Sandbox {
             require_available(&self.env)?;
             return Err(refused("its HEAD names no commit that git can read"));
         }
-        let now = ask(&["rev-parse", "-q", "--verify", &branch])?;
+        let now = git.text(&self.common_dir, &["rev-parse", "-q", "--verify", &branch])?;
         if tip == old {
             // Somebody has committed in the worktree outside, or landed work on its branch.
             if now != old && is_id(&now) {
                 self.move_branch(&branch, &old, &now)?;
             }
-            let at = ask(&["rev-parse", "-q", "--verify", &self.own_ref("in")])?;
+            let at = git.text(&self.common_dir, &["rev-parse", "-q", "--verify", &self.own_ref("in")])?;
             self.follow(&at);
             return Ok(Imported::Nothing);
         }

@@ -152,9 +152,7 @@ impl Sandbox {
     /// Where the last import has left the worktree's branch, and where it is now, if somebody has moved it outside.
     pub fn outside_move(&self) -> Result<Option<(String, String)>> {
         let git = Git::find(&self.env)?.common(&self.common_dir)?;
-        let commit = |name: &str| -> Result<String> {
-            Ok(git.cmd(&self.common_dir).args(["rev-parse", "-q", "--verify", name]).capture()?.text())
-        };
+        let commit = |name: &str| git.text(&self.common_dir, &["rev-parse", "-q", "--verify", name]);
         let (old, now) = (commit(&self.own_ref("in"))?, commit(&self.branch()?)?);
         Ok((!old.is_empty() && !now.is_empty() && old != now).then_some((old, now)))
     }

@@ -56,11 +56,8 @@ impl Sandbox {
         }
         let settings = git.settings_in(&self.worktree)?;
         self.refuse_unknown(&git, &settings)?;
-        let ask = |args: &[&str]| -> Result<String> {
-            Ok(git.cmd(&self.worktree).args(args.iter().copied()).capture()?.text())
-        };
-        let (mut branch, tip) =
-            (ask(&["symbolic-ref", "-q", "HEAD"])?, ask(&["rev-parse", "-q", "--verify", "HEAD^{commit}"])?);
+        let mut branch = git.text(&self.worktree, &["symbolic-ref", "-q", "HEAD"])?;
+        let tip = git.text(&self.worktree, &["rev-parse", "-q", "--verify", "HEAD^{commit}"])?;
         if let Some(name) = detached.filter(|_| branch.is_empty()) {
             branch = format!("refs/heads/{name}");
         }
@@ -179,11 +176,7 @@ impl Sandbox {
         if !name.starts_with("refs/heads/") {
             return Ok(None);
         }
-        let tip = git
-            .cmd(&self.worktree)
-            .args(["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])
-            .capture()?
-            .text();
+        let tip = git.text(&self.worktree, &["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])?;
         Ok((!tip.is_empty()).then_some((name, tip)))
     }
 

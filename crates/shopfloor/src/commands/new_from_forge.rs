@@ -74,7 +74,6 @@ fn request(
     }
     let (branch, base) = (branch_of(repository, forge, &found)?, format!("refs/heads/{}", found.base));
     let own = git.common(&repo.common_dir)?;
-    let ask = |args: &[&str]| Ok(own.cmd(&repo.common_dir).args(args.iter().copied()).capture()?.text());
     let is_mains = is_main_name(repository, &branch)?;
     let name = slug(&branch).filter(|_| !is_mains).unwrap_or_else(|| format!("pr-{number}"));
     let (target, request) = (Some(found.base.clone()), Some(forge.place.to_string()));
@@ -94,7 +93,7 @@ fn request(
         return Ok(None);
     }
     let kept = forge.fetch(git, main, number)?;
-    let oid = ask(&["rev-parse", "--verify", &kept])?;
+    let oid = own.text(&repo.common_dir, &["rev-parse", "--verify", &kept])?;
     if !found.oid.is_empty() && found.oid != oid {
         return Err(FORGE.failure(format!("request {number} moved meanwhile")).hint("run the same command again"));
     }
@@ -106,7 +105,7 @@ fn request(
     if args.setup && is_untrusted {
         // Before anything is made, a person sees what of it would run here.
         let stat = ["diff", "--no-color", "--no-ext-diff", "--no-textconv"];
-        let stat = ask(&[&stat[..], &WHOLE_STAT, &[&format!("{base}...{kept}")]].concat())?;
+        let stat = own.text(&repo.common_dir, &[&stat[..], &WHOLE_STAT, &[&format!("{base}...{kept}")]].concat())?;
         let title = format!("request {number} of {} changes, against {}:", found.owner, found.base);
         ui.show(
             &std::iter::once(title.as_str()).chain(stat.lines()).map(|line| line.trim().to_owned()).collect::<Vec<_>>(),
@@ -167,7 +166,7 @@ fn open_request(forge: &Forge, number: u64) -> Result<Request> {
 /// What the branch of a request is called here. Exit 1 if the branch that it goes to is not here.
 fn branch_of(Repository { git, repo, .. }: &Repository, forge: &Forge, found: &Request) -> Result<String> {
     let own = git.common(&repo.common_dir)?;
-    let ask = |args: &[&str]| Ok(own.cmd(&repo.common_dir).args(args.iter().copied()).capture()?.text());
+    let ask = |args: &[&str]| own.text(&repo.common_dir, args);
     let base = format!("refs/heads/{}", found.base);
     if !own.cmd(&repo.common_dir).args(["show-ref", "--verify", "--quiet", &base]).capture()?.status.success() {
         let (number, refspec) = (found.number, shell_word(format!("{0}:{0}", found.base).as_ref()));

@@ -258,18 +258,17 @@ fn numbers(version: &str) -> Vec<u64> {
 fn tell(ctx: &Context<'_>, host: &Host, (id, root): (&str, Option<&str>), config: Option<String>) -> Result<Value> {
     let source = ctx.source();
     let git = Git::find(ctx.env)?;
-    let ask = |words: &[&str]| -> Result<String> { Ok(git.cmd(&source).args(words.iter().copied()).capture()?.text()) };
     let name = source.file_stem().filter(|_| source.extension().is_some_and(|end| end == "git"));
     let name = name.or(source.file_name()).and_then(OsStr::to_str).unwrap_or("repository").trim_start_matches('.');
     let mut words: Vec<OsString> = vec![TOOL.into(), HOSTED.into(), "--json".into()];
     words.extend(root.map(|root| format!("--root={root}").into()));
     words.extend(config.is_some().then(|| "--config".into()));
-    let format = ask(&["rev-parse", "--show-object-format"])?;
+    let format = git.text(&source, &["rev-parse", "--show-object-format"])?;
     let options = [("id", id), ("name", &*host.name), ("repo", name), ("on", &ctx.clone.branch), ("format", &format)];
     words.extend(options.map(|(key, text)| format!("--{key}={text}").into()));
     words.extend(ctx.root.config.hosts.keys().map(|name| format!("--other={name}").into()));
     for key in KEPT {
-        let text = ask(&["config", "--get", key])?;
+        let text = git.text(&source, &["config", "--get", key])?;
         words.extend((!text.is_empty()).then(|| format!("--set={key}={text}").into()));
     }
     ssh_to(ctx, host).ask_with(&words, config.unwrap_or_default().into_bytes(), ssh::LONG)

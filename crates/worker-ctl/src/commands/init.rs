@@ -344,10 +344,9 @@ pub fn refuse_taken(git: &Git, root: &Path, source: &Path) -> Result<()> {
     if root.join(".git").symlink_metadata().is_err() {
         return Ok(());
     }
-    let ask = |args: &[&str]| -> Result<String> { Ok(git.cmd(root).args(args.iter().copied()).capture()?.text()) };
-    let is_of_source = ask(&["config", "--local", "--get", "shopfloor.source"])? == source.to_string_lossy();
-    let is_new =
-        ask(&["symbolic-ref", "HEAD"])? == format!("refs/heads/{NO_BRANCH}") && ask(&["for-each-ref"])?.is_empty();
+    let is_of_source = git.text(root, &["config", "--local", "--get", "shopfloor.source"])? == source.to_string_lossy();
+    let is_new = git.text(root, &["symbolic-ref", "HEAD"])? == format!("refs/heads/{NO_BRANCH}")
+        && git.text(root, &["for-each-ref"])?.is_empty();
     match is_of_source || is_new {
         true => Ok(()),
         false => refuse(format!("{} is another repository", root.display()), other),
