@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::text::unescaped;
+
 /// The arguments for a list of changed files with whole paths, whatever the configuration says: who agrees to something has
 /// to see the directories, too.
 pub const WHOLE_STAT: [&str; 2] = ["--stat=20000,20000", "--stat-graph-width=20"];
@@ -111,33 +113,10 @@ pub fn lines(diff: &str) -> Vec<DiffLine> {
 /// The file in a line that begins with `---` or `+++`.
 fn file(named: &str) -> Option<String> {
     let named = named.strip_suffix('\t').unwrap_or(named);
-    let name = named.strip_prefix('"').and_then(unquoted).unwrap_or_else(|| named.to_owned());
-    name.strip_prefix("a/").or(name.strip_prefix("b/")).map(str::to_owned)
-}
-
-/// A name that git writes in quotes, from behind the first one.
-fn unquoted(quoted: &str) -> Option<String> {
-    let (mut name, mut rest) = (Vec::new(), quoted.strip_suffix('"')?.as_bytes());
-    while let Some((first, after)) = rest.split_first() {
-        let (byte, length) = match after {
-            _ if *first != b'\\' => (*first, 1),
-            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] => {
-                ((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'), 4)
-            }
-            [b'a', ..] => (7, 2),
-            [b'b', ..] => (8, 2),
-            [b't', ..] => (b'\t', 2),
-            [b'n', ..] => (b'\n', 2),
-            [b'v', ..] => (11, 2),
-            [b'f', ..] => (12, 2),
-            [b'r', ..] => (b'\r', 2),
-            [other, ..] => (*other, 2),
-            [] => return None,
-        };
-        name.push(byte);
-        rest = &rest[length..];
-    }
-    Some(String::from_utf8_lossy(&name).into_owned())
+    let quoted = named.strip_prefix('"').and_then(|quoted| quoted.strip_suffix('"'));
+    let name = quoted.map_or_else(|| named.as_bytes().to_vec(), |quoted| unescaped(quoted.as_bytes()));
+    let name = name.strip_prefix(b"a/").or(name.strip_prefix(b"b/"))?;
+    Some(String::from_utf8_lossy(name).into_owned())
 }
 
 /// First lines and lengths of both sides in the first line of a hunk.

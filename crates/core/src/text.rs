@@ -65,6 +65,32 @@ pub fn is_like(text: &str, patterns: &str) -> bool {
     })
 }
 
+/// A text in which a backslash stands before three octal digits, the letter of a control character, or what is meant
+/// itself. So git writes names in quotes and, with digits alone, the kernel mount points.
+pub(crate) fn unescaped(text: &[u8]) -> Vec<u8> {
+    let (mut bytes, mut rest) = (Vec::new(), text);
+    while let Some((first, after)) = rest.split_first() {
+        let (byte, length) = match after {
+            _ if *first != b'\\' => (*first, 1),
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] => {
+                ((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'), 4)
+            }
+            [b'a', ..] => (7, 2),
+            [b'b', ..] => (8, 2),
+            [b't', ..] => (b'\t', 2),
+            [b'n', ..] => (b'\n', 2),
+            [b'v', ..] => (11, 2),
+            [b'f', ..] => (12, 2),
+            [b'r', ..] => (b'\r', 2),
+            [other, ..] => (*other, 2),
+            [] => (*first, 1),
+        };
+        bytes.push(byte);
+        rest = &rest[length..];
+    }
+    bytes
+}
+
 /// A path as one word of a command line that can be pasted into `sh`.
 pub fn shell_word(path: &Path) -> String {
     let text = path.to_string_lossy();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 use crate::error::{Failure, Result};
-use crate::text::shell_word;
+use crate::text::{shell_word, unescaped};
 
 /// The device and, where the system tells it, the mount.
 pub type Mount = (u64, u64);
@@ -27,7 +27,7 @@ pub fn below(dir: &Path) -> Vec<PathBuf> {
     let Ok(dir) = dir.canonicalize() else { return Vec::new() };
     let listed = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
     let points = listed.split(|b| *b == b'\n').filter_map(|line| line.split(|b| *b == b' ').nth(4)).map(unescaped);
-    points.filter(|point| point.starts_with(&dir)).collect()
+    points.map(|point| PathBuf::from(OsString::from_vec(point))).filter(|point| point.starts_with(&dir)).collect()
 }
 
 /// Fails if something is mounted below a directory, which its removal would empty.
@@ -36,22 +36,6 @@ pub fn refuse_below(dir: &Path) -> Result<()> {
         Err(Failure::failed(format!("something is mounted at {}", mount.display()))
             .hint(format!("unmount it first: `umount {}`", shell_word(mount))))
     })
-}
-
-/// A path as the kernel writes it there: blanks, tabs, line ends and backslashes are three octal digits.
-fn unescaped(text: &[u8]) -> PathBuf {
-    let mut bytes = Vec::new();
-    let mut rest = text;
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..3).filter(|_| *first == b'\\').and_then(|code| std::str::from_utf8(code).ok());
-        let (byte, length) = match code.and_then(|code| u8::from_str_radix(code, 8).ok()) {
-            Some(byte) => (byte, 4),
-            None => (*first, 1),
-        };
-        bytes.push(byte);
-        rest = &rest[length..];
-    }
-    PathBuf::from(OsString::from_vec(bytes))
 }
 
 /// Whether a copy of a file in a directory would share its blocks: tries it, with a file that has no name.
