@@ -120,6 +120,9 @@ pub struct PlannedWrite {
     /// The workspace's own text, in whose place `here` is written; `None` if that is its base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<Digest>,
+    /// The base as long as only the overlay is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<Digest>,
 }
 
 /// What was removed from the overlay and must not come back without a person.

@@ -182,6 +182,13 @@ impl Workspace {
         self.rejected.remove(path);
     }
 
+    /// Remembers the text that the overlay has taken from a file, which was not written yet.
+    pub fn note_read(&mut self, path: &RelPath, read: BaseFile) {
+        self.files.insert(path.clone(), read);
+        self.retired.remove(path);
+        self.refilled.remove(path);
+    }
+
     /// Remembers that a pass wrote `after` in place of `before`. What happened in the last day is remembered, and the
     /// last [`ARRIVALS`] of what came before.
     pub fn note_arrival(&mut self, path: &RelPath, time: &str, before: Digest, after: Digest) {

@@ -237,7 +237,7 @@ impl<G: Ground> SyncRun<'_, G> {
 
     /// Replaces the overlay's text and then the workspace's text, and returns the mode of the workspace's file. Returns
     /// `None` if one of the texts has changed since it was read.
-    fn put(&mut self, workspace: &Workspace, seen: &SeenFile, write: &WriteStep) -> Result<Option<u32>> {
+    fn put(&mut self, workspace: &mut Workspace, seen: &SeenFile, write: &WriteStep) -> Result<Option<u32>> {
         let path = &seen.path;
         let digest = |file: &Option<ReadFile>| file.as_ref().map(|file| file.sha256);
         let mode = |file: &Option<ReadFile>| file.as_ref().map(|file| file.mode);
@@ -253,6 +253,11 @@ impl<G: Ground> SyncRun<'_, G> {
             }
         }
         let Some(bytes) = &write.here else { return Ok(Some(here_mode.or(overlay_mode).unwrap_or(0o600))) };
+        if let (Some(_), Some(mode)) = (&write.overlay, here_mode) {
+            // The overlay has what was read here by now. If the text has changed meanwhile, or cannot be replaced, what
+            // is here is an edit of that: of the old base, what it has again would count as removed in the overlay.
+            workspace.note_read(path, BaseFile { sha256: self.ground.keep(&write.read)?, mode });
+        }
         let mode = narrowed(here_mode, overlay_mode);
         let is_put = self.ground.put(Side::Here(workspace), path, digest(&seen.here), bytes, mode)?;
         Ok(is_put.then_some(mode))

@@ -22,6 +22,7 @@ pub fn planned_write(workspace: &Workspace, file: &PlannedFile) -> Option<Planne
         base: Digest::of(&write.base),
         writes_here: write.here.is_some(),
         own: after(write.own.as_ref(), file.seen.here.as_ref()).filter(|own| Some(*own) != file.seen.base),
+        read: (write.overlay.is_some() && write.here.is_some()).then(|| Digest::of(&write.read)),
     })
 }
 
@@ -88,6 +89,8 @@ fn heal_one(ground: &impl Ground, now: &str, workspace: &mut Workspace, own: &[P
                 workspace.note_arrival(path, now, before, here.sha256);
             }
             workspace.set_base(path, BaseFile { sha256: planned.base, mode: here.mode });
+        } else if let Some(sha256) = planned.read.filter(|_| is_overlay_written) {
+            workspace.note_read(path, BaseFile { sha256, mode: here.mode });
         }
     }
     Ok(())

@@ -119,7 +119,7 @@ fn push(file: &FileView<'_>, SideText { bytes, grown, stale }: SideText, here: &
     }
     let own = (bytes != here).then(|| bytes.clone());
     let plain = WriteStep::plain(Some(bytes.clone()), own.clone(), bytes, SyncRule::Push);
-    Step::Write(Box::new(WriteStep { grown, stale, own, ..plain }))
+    Step::Write(Box::new(WriteStep { read: here.to_vec(), grown, stale, own, ..plain }))
 }
 
 fn is_base(file: &FileView<'_>, bytes: &[u8]) -> bool {
@@ -172,6 +172,7 @@ fn merge_both(file: &FileView<'_>, overlay: &[u8], here: &[u8]) -> Step {
         overlay: (bytes != overlay && !file.policy.is_down).then(|| bytes.clone()),
         here: (bytes != here).then(|| bytes.clone()),
         base: if file.policy.is_down { overlay.to_vec() } else { bytes.clone() },
+        read: here.to_vec(),
         rule: if is_push { SyncRule::Push } else { rule },
         conflicts,
         grown,

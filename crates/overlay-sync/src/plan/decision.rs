@@ -87,6 +87,8 @@ pub struct WriteStep {
     pub here: Option<Vec<u8>>,
     /// What both sides hold afterwards.
     pub base: Vec<u8>,
+    /// The same if only the overlay is written: what was read in the workspace. What is there then is an edit of that.
+    pub read: Vec<u8>,
     pub rule: SyncRule,
     pub conflicts: Vec<MergeConflict>,
     /// How many entries the workspace had removed and gets back.
@@ -102,8 +104,8 @@ pub struct WriteStep {
 impl WriteStep {
     /// Writes these texts, and nothing is particular about it.
     pub fn plain(overlay: Option<Vec<u8>>, here: Option<Vec<u8>>, base: Vec<u8>, rule: SyncRule) -> WriteStep {
-        let (conflicts, grown) = (Vec::new(), 0);
-        WriteStep { overlay, here, base, rule, conflicts, grown, stale: None, own: None, intent: None }
+        let (read, conflicts, grown) = (base.clone(), Vec::new(), 0);
+        WriteStep { overlay, here, base, read, rule, conflicts, grown, stale: None, own: None, intent: None }
     }
 }
 

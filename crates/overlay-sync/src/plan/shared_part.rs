@@ -115,6 +115,7 @@ impl SharedView {
                     }
                 }
                 write.base = own(&write.base, base)?;
+                write.read = own(&write.read, base)?;
                 Step::Write(write)
             }
             // The workspace keeps entries of its own.

@@ -2,7 +2,7 @@
 
 use proptest_state_machine::StateMachineTest;
 
-use super::floor::{Floor, names};
+use super::floor::{Floor, names, text};
 use super::ground::Program;
 use super::steps::{MachineStep, PathPolicy, SHARED, TextChange, file, id};
 use crate::apply::recovery::planned_write;
@@ -38,6 +38,46 @@ fn a_killed_runs_write_does_not_come_back() {
             killed.settle(&order);
             let found = names(false, &killed.state.overlay[&file(false)].0);
             assert!(!found.contains_key("N1"), "after a kill at {at}, in order {order:?}: {found:?}");
+        }
+    }
+}
+
+/// A program saves in place, with two writes: what the first one lacks is no removal.
+#[test]
+fn a_text_that_is_completed_while_it_is_synced_keeps_what_it_had() {
+    for env in [true, false] {
+        let mut floor = Floor::new(PathPolicy::Plain);
+        for _ in 0..6 {
+            let edit = floor.change(Some(1), env, TextChange::Add).unwrap();
+            floor.state.edit(&edit);
+        }
+        floor.pass(&[0, 1, 2]).unwrap();
+        let other = floor.change(Some(0), env, TextChange::Add).unwrap();
+        floor.state.edit(&other);
+        let whole = (Some(id(1)), file(env), floor.state.here[&id(1)][&file(env)].0.clone());
+        let mut torn = names(env, &whole.2);
+        torn.retain(|name, _| !["N5", "N6"].contains(&name.as_str()));
+        floor.state.edit(&(whole.0, file(env), text(env, &torn)));
+        let start = floor.clone();
+        floor.pass(&[0, 1, 2]).unwrap();
+        for at in start.state.writes..floor.state.writes {
+            for is_killed in [true, false] {
+                let mut floor = start.clone();
+                match is_killed {
+                    true => floor.state.dies_at = Some(at),
+                    false => floor.state.raced = Some((at, whole.clone())),
+                }
+                floor.pass(&[0, 1, 2]);
+                if floor.state.raced.take().is_some() || is_killed {
+                    floor.state.edit(&whole);
+                }
+                floor.settle(&[0, 1, 2]);
+                let found = names(env, &floor.state.overlay[&file(env)].0);
+                let all = (1..8).map(|n| format!("N{n}"));
+                let lost: Vec<String> = all.filter(|name| !found.contains_key(name)).collect();
+                assert!(lost.is_empty(), "{lost:?} after {at}, killed: {is_killed}: {found:?}");
+                assert!(floor.state.conflicts.is_empty());
+            }
         }
     }
 }
