@@ -97,8 +97,9 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
     overview::ask_forge(&there, true)?;
     let (taken, mut stay) = take_in(ui, (env, &there), common, is_agreed)?;
     let rows = here(env)?;
-    // Also what `land` has taken in before.
-    let is_taken = |row: &&Row| row.landed.is_some() || row.worker.as_ref().is_some_and(|name| taken.contains(name));
+    // Also what was taken in before, by `land` or by a command that was cut off. In the clone the branch has moved on then.
+    let was_taken = |row: &Row| row.landed.is_some() || row.record["landed_prompt"].is_string();
+    let is_taken = |row: &&Row| was_taken(row) || row.worker.as_ref().is_some_and(|name| taken.contains(name));
     let is_over = |row: &&Row| is_merged(row) && row.task.as_deref() == Some("idle");
     let over: Vec<&Row> = rows.iter().filter(is_over).filter(is_taken).collect();
     if over.is_empty() && stay.is_empty() {

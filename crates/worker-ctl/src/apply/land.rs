@@ -16,6 +16,7 @@ use crate::plan::accept::{Accept, Landing, accept, require_review};
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::plan::rebase::Rebase;
+use crate::store::State;
 use crate::work_repo::common_dir;
 use crate::worker::{LandAs, LandedTip, Task, Worker};
 
@@ -296,21 +297,24 @@ pub fn close_task(ctx: &Context<'_>, name: &str, landed: &str, at: &str) -> Resu
     }
     let is_shared = stays(ctx, &worker)?;
     let in_the_way = if is_shared { None } else { rebase::move_worktree(ctx, worker.checkout(), landed, at)? };
-    if let Some(failure) = in_the_way {
-        let why = [vec![failure.to_string()], failure.hints].concat().join("; ");
-        ctx.ui.warn(format!("the worktree of {name} is not moved on, and stays as it is: {why}"));
-    } else {
-        transition::record(ctx, name, &Input::Accepted)?;
-    }
-    ctx.update(|state| {
+    let note = |state: &mut State| {
         state.note_landed(name);
-        let Some(now) = state.workers.get_mut(name) else { return Ok(()) };
+        let Some(now) = state.workers.get_mut(name) else { return };
         now.landed_prompt.clone_from(&worker.work.prompt);
         if let Some(adopted) = &mut now.adopted {
             if is_shared { landed } else { at }.clone_into(&mut adopted.began);
             adopted.earlier = None;
             adopted.landed = is_shared.then(|| LandedTip { tip: landed.to_owned(), commit: at.to_owned() });
         }
+    };
+    let Some(failure) = in_the_way else {
+        // In one write: a command that is killed between two would leave an idle worker of which nobody knows what landed.
+        return transition::record_with(ctx, name, &Input::Accepted, note).map(drop);
+    };
+    let why = [vec![failure.to_string()], failure.hints].concat().join("; ");
+    ctx.ui.warn(format!("the worktree of {name} is not moved on, and stays as it is: {why}"));
+    ctx.update(|state| {
+        note(state);
         Ok(())
     })
 }

@@ -190,7 +190,8 @@ fn take_in_locked(ctx: &Context<'_>, worker: &Worker, forge: &Forge) -> Result<S
         }
         Ok(()) => land_on_parent::landed(ctx, worker, (&old, &new))?,
     }
-    land::close_task(ctx, name, sha, &new)?;
+    // Once the task is closed, nobody comes back for it.
     own.git.cmd(&own.source).args(["update-ref", "--no-deref", "-d", &kept]).capture()?;
+    land::close_task(ctx, name, sha, &new)?;
     Ok(new)
 }

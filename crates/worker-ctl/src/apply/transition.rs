@@ -16,8 +16,22 @@ use crate::worker::{Task, Worker};
 
 /// Applies an input to a worker's current record. Returns the new record, and whether a text must be delivered.
 pub fn record(ctx: &Context<'_>, name: &str, input: &Input) -> Result<(Worker, bool)> {
+    record_with(ctx, name, input, |_| ())
+}
+
+/// The same, with what else changes in the state by the same write.
+pub fn record_with(
+    ctx: &Context<'_>,
+    name: &str,
+    input: &Input,
+    more: impl FnOnce(&mut State),
+) -> Result<(Worker, bool)> {
     let now = ctx.now();
-    let step = ctx.update(|state| step(state, state.require(name)?.clone(), input, now))?;
+    let step = ctx.update(|state| {
+        let step = step(state, state.require(name)?.clone(), input, now)?;
+        more(state);
+        Ok(step)
+    })?;
     follow_up(ctx, &step, input)?;
     Ok((step.after, step.effects.contains(&SideEffect::Deliver)))
 }

@@ -323,6 +323,31 @@ fn what_was_merged_there_goes_here_and_nothing_else() {
     assert_eq!(again.iter().filter(|record| record.get("error").is_some()).count(), 1, "{again:?}");
 }
 
+#[test]
+fn what_a_killed_command_has_taken_in_is_removed_by_the_next() {
+    let mut w = World::new();
+    let Some(forge) = Forge::start(&mut w) else { return };
+    let floor = floor(&w, &forge);
+    let app = &floor.app;
+    let at = w.at(app.shopfloor(&["new", "one", "think"]).exit(0).any_err().stdout.trim_end());
+    commit(&at, "one", &["one"], "one");
+    floor.until("one", "needs_review");
+    app.shopfloor(&["request", "one", "--yes"]).exit(0).any_out().any_err();
+    Forge::bare(&w).git(&["update-ref", "refs/heads/main", &head(&at)]);
+    forge.set(100, "headRefOid", head(&at).into());
+    forge.set(100, "state", "MERGED".into());
+    // Its refs are dropped once the state says that the task is over.
+    let kill = "case \"$KILL $* \" in 'it '*' update-ref --no-deref --stdin '*) kill -KILL $PPID; exit ;; esac";
+    w.program("git", &format!("{kill}\nexec '{}' \"$@\"", which("git").display()));
+    let accept = ["accept", "one", "--merged"];
+    let killed = floor.root.run_with("worker-ctl", &accept, &[("KILL", "it")]).any_status().any_out().any_err();
+    assert!(killed.status.is_none(), "{killed}");
+    assert_eq!(text(&floor.status("one"), "/task"), "idle");
+    app.shopfloor(&["rm", "--merged"]).exit(0).any_err().out_has("removed one");
+    assert!(!at.path.exists());
+    assert_eq!(app.git(&["for-each-ref", "refs/shopfloor/merged/"]), "");
+}
+
 /// The name of a request's branch is its author's choice.
 #[test]
 fn the_name_of_a_strangers_branch_leads_no_other_work_to_it() {
