@@ -22,9 +22,7 @@ pub fn need(worker: &Worker) -> Option<Need> {
         _ if worker.notes.iter().any(|note| matches!(note, Note::ImportRefused(_))) => Some(Need::Fault),
         // A review needs no session.
         _ if worker.task == Task::NeedsReview => Some(Need::Review),
-        _ if worker.notes.iter().any(|note| matches!(note, Note::Unsubmitted(_) | Note::NotTyped(_))) => {
-            Some(Need::InDoubt)
-        }
+        _ if worker.notes.iter().any(Note::is_doubt) => Some(Need::InDoubt),
         _ if worker.has_open_task() && worker.notes.iter().any(Note::is_of_lost_branch) => Some(Need::Fault),
         _ if !worker.has_open_task() || ["offline", "queued"].contains(&worker.status()) => None,
         Activity::Fresh => Some(Need::Fresh),

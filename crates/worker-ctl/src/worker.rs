@@ -412,7 +412,7 @@ impl Worker {
 
     /// Why a text about its open task may not have reached it, and what to do then.
     pub fn untold(&self) -> Option<(String, String)> {
-        let is_it = |note: &&Note| note.is_doubt_of_task() && matches!(note, Note::NotTyped(_));
+        let is_it = |note: &&Note| note.is_doubt_of_task() && !matches!(note, Note::Unsubmitted(_));
         let note = self.notes.iter().find(is_it).filter(|_| self.has_open_task())?;
         let ways = "look with `worker-ctl peek NAME`; if it is not there: `worker-ctl start --resume NAME`";
         Some((note.to_string(), ways.replace("NAME", &self.name)))

@@ -27,6 +27,8 @@ pub enum Note {
     Unsubmitted(String),
     /// A command was killed before it typed a text with this purpose.
     NotTyped(String),
+    /// A command was killed while it started the program anew with a text with this purpose.
+    Passed(String),
     /// The program of the worker with this name was restarted and does not know its task.
     #[serde(rename = "untold")]
     TaskUnknown(String),
@@ -54,16 +56,21 @@ impl Note {
     pub fn rank(&self) -> u8 {
         match self {
             Note::ImportRefused(_) => 0,
-            Note::Unsubmitted(_) | Note::NotTyped(_) => 1,
+            note if note.is_doubt() => 1,
             Note::BranchGone(_) | Note::HeadUnreadable(_) | Note::TargetGone(_) => 2,
             Note::TaskUnknown(_) | Note::Restarted(_) | Note::LimitOver(_) => 3,
             _ => 4,
         }
     }
 
-    /// Whether a text about the worker's task may not have got to it.
+    /// Whether a text may not have got to the worker.
+    pub fn is_doubt(&self) -> bool {
+        matches!(self, Note::Unsubmitted(_) | Note::NotTyped(_) | Note::Passed(_))
+    }
+
+    /// The same of a text about its task.
     pub fn is_doubt_of_task(&self) -> bool {
-        let (Note::Unsubmitted(purpose) | Note::NotTyped(purpose)) = self else { return false };
+        let (Note::Unsubmitted(purpose) | Note::NotTyped(purpose) | Note::Passed(purpose)) = self else { return false };
         !["message", "continue"].contains(&purpose.as_str())
     }
 
@@ -102,7 +109,7 @@ impl fmt::Display for Note {
             Note::GaveUp => f.write_str("it gave up the rebase"),
             Note::WorkGone => f.write_str("none of its commits are left on its branch after the rebase"),
             Note::Unsubmitted(purpose) => write!(f, "the {purpose} text may be in its input line, not submitted"),
-            Note::NotTyped(purpose) => write!(f, "the {purpose} text may not have arrived"),
+            Note::NotTyped(purpose) | Note::Passed(purpose) => write!(f, "the {purpose} text may not have arrived"),
             Note::TaskUnknown(name) => {
                 write!(
                     f,

@@ -424,9 +424,11 @@ fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<FailedS
     let name = worker["id"].as_str().unwrap_or_default();
     let (option, _file) = passed(env, task)?;
     let mut steps = Vec::new();
-    // The same task is not given twice, and a program that was started anew is told of it.
+    // The same task is not given twice. A program that was started anew is told of it, and one of which a command was killed
+    // before it typed the task.
     let has_it = worker["prompt"].as_str().map(str::trim) == Some(task.trim());
-    if worker["alive"] != "up" {
+    let is_in_doubt = !worker["pending"].is_null() || worker["needs"] == "in_doubt";
+    if worker["alive"] != "up" || has_it && is_in_doubt {
         steps.push(["worker-ctl", if has_it { "resume" } else { "up" }, name].map(str::to_owned).to_vec());
     }
     if !has_it {

@@ -150,8 +150,7 @@ impl Kept {
 
     /// These comments as they stand now. Those that were sent by a command that could not say so any more are marked.
     fn of(ctx: &Context<'_>, worker: &Worker, mut comments: Comments) -> Result<Kept> {
-        let is_doubt = |note: &Note| matches!(note, Note::Unsubmitted(_) | Note::NotTyped(_));
-        let is_settled = worker.pending_send.is_none() && !worker.notes.iter().any(is_doubt);
+        let is_settled = worker.pending_send.is_none() && !worker.notes.iter().any(Note::is_doubt);
         let work = &worker.work;
         if let (Some(changes), true) =
             (&work.changes, is_settled && work.baseline_sha.as_ref() == Some(&comments.commit))

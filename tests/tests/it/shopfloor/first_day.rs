@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::support::door::app;
 use crate::support::floor::Floor;
-use crate::support::world::{World, built, text, which, write};
+use crate::support::world::{World, built, text, wait_for, which, write};
 
 #[test]
 fn lines_in_the_files_of_a_hook_manager_are_named_until_a_person_deletes_them() {
@@ -291,6 +291,29 @@ fn the_first_agent_may_be_one_in_the_clone() {
     floor.app.shopfloor(&new).exit(0).any_err().out_has("/cl\n");
     floor.app.shopfloor(&["wait", "cl"]).exit(0).any_out().any_err();
     assert_eq!(text(&floor.status("cl"), "/repo"), "clone");
+}
+
+#[test]
+fn a_task_of_which_nothing_was_typed_is_sent_by_the_same_command_and_by_resume() {
+    let w = World::new();
+    let floor = without_root(&w);
+    let log = format!("SCRIPTED_LOG={}", w.home("prompts.jsonl").display());
+    let command = ["env".to_owned(), log, built("agent").display().to_string()];
+    let table = format!("[worker-ctl.agents.mine]\ncommand = {command:?}\nready = {{ pattern = \"^>\" }}\n");
+    write(&w.home(".config/shopfloor/config.toml"), &table);
+    let kill = "case \"$KILL $*\" in '1 '*' load-buffer '*) kill -KILL $PPID; exit 1 ;; esac";
+    w.program("tmux", &format!("{kill}\nexec '{}' \"$@\"", which("tmux").display()));
+    for name in ["q", "r"] {
+        let task = format!("do {name}");
+        let (new, resume) = (["new", name, task.as_str(), "--agent", "mine"], ["resume", name]);
+        floor.app.run_with("shopfloor", &new, &[("KILL", "1")]).exit(137).any_out().any_err();
+        let again = if name == "q" { &new[..] } else { &resume[..] };
+        floor.app.shopfloor(again).exit(0).any_out().any_err();
+        wait_for(|| floor.prompts().last().is_some_and(|last| last.ends_with(&task)));
+        // Once it has it, nothing is sent again.
+        floor.app.shopfloor(again).exit(0).any_out().any_err();
+    }
+    assert_eq!(floor.prompts().len(), 2);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) fn sent(step: &mut MachineStep<'_>) {
     next.notes.retain(|note| !(is_about_task && note.is_of_restart()));
     next.pending_send = None;
     next.program.is_in_doubt = false;
-    next.notes.retain(|note| !matches!(note, Note::Unsubmitted(_) | Note::NotTyped(_)));
+    next.notes.retain(|note| !note.is_doubt());
 }
 
 /// Restores the earlier record, except for the state of the program.
@@ -45,7 +45,11 @@ pub(super) fn doubt(step: &mut MachineStep<'_>) {
         }
         step.next.program.is_in_doubt |= pending.is_typed;
         let purpose = pending.purpose;
-        step.note(if pending.is_typed { Note::Unsubmitted(purpose) } else { Note::NotTyped(purpose) });
+        step.note(match (pending.is_typed, pending.is_passed) {
+            (true, _) => Note::Unsubmitted(purpose),
+            (false, true) => Note::Passed(purpose),
+            (false, false) => Note::NotTyped(purpose),
+        });
     }
 }
 
