@@ -71,7 +71,7 @@ pub fn deliver(ctx: &Context<'_>, before: &Worker, input: &Input, text: &str) ->
 }
 
 /// The failure to record how a delivery ended. What the cause says to do next would type a text twice, or is refused.
-fn unrecorded(cause: Failure, what: &str, hint: String) -> Failure {
+pub fn unrecorded(cause: Failure, what: &str, hint: String) -> Failure {
     let message = format!("{what}, but this could not be recorded: {}", cause.message);
     Failure { message, hints: vec![hint], ..cause }
 }

@@ -7,6 +7,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::hash::Digest;
 use shopfloor_core::ui::printable;
 
+use crate::apply::deliver::unrecorded;
 use crate::apply::startup;
 use crate::commands;
 use crate::context::Context;
@@ -89,9 +90,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         typing::require_free(&tmux, name, &pane.id)?;
     }
     startup::choose(ctx, &worker, &pane, (&menu, chosen)).map_err(|failure| failure.hint(&attach))?;
-    // Another question may have come at once.
-    let is_over = Menu::read(&tmux.capture(&pane.id, 0)?).is_none();
-    remember(ctx, &worker, None, is_over)?;
+    record(ctx, &worker, tmux.capture(&pane.id, 0))?;
     Ok(print(ctx, &worker, (&screen, &menu), Some(chosen)))
 }
 
@@ -137,6 +136,15 @@ fn remember(
             worker.reported = ReportedActivity::default();
         }
         worker.program.listed_question = listed;
+    })
+}
+
+/// Records that the question was answered. Another one may have come at once.
+fn record(ctx: &Context<'_>, worker: &Worker, screen: Result<String>) -> Result<()> {
+    let recorded = screen.and_then(|screen| remember(ctx, worker, None, Menu::read(&screen).is_none()));
+    recorded.map_err(|cause| {
+        let hint = format!("what it asks now is another question: `worker-ctl peek {}` shows it", worker.name);
+        unrecorded(cause, &format!("the question of {} was answered", worker.name), hint)
     })
 }
 

@@ -79,6 +79,23 @@ fn a_number_means_a_line_of_the_question_that_was_listed() {
     floor.ctl(&["answer", "adam", "1"]).exit(0).out_has("1. Yes");
 }
 
+#[test]
+fn an_answer_that_cannot_be_recorded_is_not_to_be_given_again() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    floor.ctl(&["start", "--task", "think"]).succeeds();
+    floor.ctl(&["message", "adam", "ASK Yes|No"]).succeeds();
+    wait_for(|| floor.ctl(&["answer", "adam"]).any_status().any_err().stdout.contains("2. No"));
+    // In the way of each write, as a full disk.
+    let in_the_way = floor.root.path.join("state.json.next");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let given = floor.ctl(&["answer", "adam", "2"]).exit(4);
+    given.err_has("the question of adam was answered, but this could not be recorded");
+    given.err_has("another question: `worker-ctl peek adam`");
+    wait_for(|| floor.prompts().last().unwrap() == "chose No");
+    std::fs::remove_dir(&in_the_way).unwrap();
+}
+
 /// Some questions no hook tells of. A text that was typed there would be lost, or choose a line.
 #[test]
 fn a_menu_that_no_hook_tells_of_is_seen() {
