@@ -26,7 +26,7 @@ pub struct Overview {
     pub ledger: Option<LedgerState>,
     /// Why a tool has nothing to say, where it should.
     pub problems: Vec<String>,
-    /// What worker-ctl answered if there is a root, and it cannot say who works there.
+    /// What worker-ctl answered if there is a root, and it cannot say who works there, or why it could not be started.
     pub unread: Option<Answer>,
 }
 
@@ -75,9 +75,13 @@ fn require_workers(found: Overview) -> Result<Overview> {
     let (exit, kind) = match answer.status.code() {
         2 => (Exit::Bad, "malformed"),
         3 => (Exit::Decide, "undecided"),
-        _ => (Exit::Failed, "state"),
+        _ => {
+            let not_started = ["missing_program", "failed"].into_iter().find(|kind| answer.has_kind(kind));
+            (Exit::Failed, not_started.unwrap_or("state"))
+        }
     };
-    Err(answer.told_as(|why| Failure::new(exit, kind, why)))
+    let failure = answer.told_as(|why| Failure::new(exit, kind, why));
+    Err(if failure.hints.is_empty() { failure.hint("`shopfloor doctor` shows what is wrong") } else { failure })
 }
 
 fn placed(env: &Env, questions: [&[&str]; 2]) -> Result<Overview> {
@@ -152,6 +156,7 @@ fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
                 records
             }
             Err(failure) => {
+                unread = unread.or((words[0] == "worker-ctl").then(|| Answer::not_started(&failure)));
                 problems.push(in_one_line(failure.to_string(), failure.hints));
                 Vec::new()
             }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
@@ -24,6 +24,18 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// What there is instead of an answer where the tool could not be started.
+    pub fn not_started(failure: &Failure) -> Answer {
+        let error = failure.to_json();
+        Answer {
+            status: Status::Exited(failure.exit.code().into()),
+            error: error["message"].as_str().map(str::to_owned),
+            records: vec![json!({ "error": error })],
+            text: String::new(),
+            said: String::new(),
+        }
+    }
+
     /// Whether it failed. Exit 1 is an answer too: no.
     pub fn has_failed(&self) -> bool {
         !matches!(self.status, Status::Exited(0 | 1))

@@ -96,8 +96,9 @@ pub struct Told {
 pub fn rows(overview: &Overview) -> Vec<Row> {
     let agents = overview.agents.iter().filter(|record| record.get("worktree").is_some()).map(agent_row);
     let mut rows: Vec<Row> = agents.collect();
-    // Whether a program works or waits, nobody can tell then.
-    for row in rows.iter_mut().filter(|row| overview.unread.is_some() && row.alive == "up") {
+    // Nobody can tell then whether a program works or waits, or was started again.
+    for row in rows.iter_mut().filter(|row| overview.unread.is_some() && ["up", "died"].contains(&&*row.alive)) {
+        row.alive = row.alive.replace("died", "unknown");
         row.waits_for = Some("look");
         row.told.text = "what it does cannot be read".to_owned();
     }
@@ -424,7 +425,7 @@ mod tests {
     const NOW: jiff::Timestamp = jiff::Timestamp::UNIX_EPOCH;
     use crate::facts::run_tool::Answer;
     use serde_json::json;
-    use shopfloor_core::proc::Status;
+    use shopfloor_core::error::Failure;
 
     fn overview() -> Overview {
         let agent = |id: &str, name: &str, path: &str| json!({ "id": id, "name": name, "kind": "subtree", "worktree": path, "branch": id, "alive": "up", "pending": 2 });
@@ -460,15 +461,11 @@ mod tests {
         all.workers[0]["worktree"] = "/app/a".into();
         assert_eq!(legend(&super::rows(&all))[0], "a: git took longer than 20 s");
         // Where nobody can say what programs do, a person looks.
-        let answer = Answer {
-            status: Status::Exited(4),
-            records: vec![],
-            error: None,
-            text: String::new(),
-            said: String::new(),
-        };
-        let unread = super::rows(&Overview { workers: vec![], unread: Some(answer), ..overview() });
-        assert!(unread.iter().all(|row| row.waits_for == Some("look")));
+        let mut all = overview();
+        all.agents[1]["alive"] = "died".into();
+        let unread = Some(Answer::not_started(&Failure::failed("cannot run it")));
+        let unread = super::rows(&Overview { workers: vec![], unread, ..all });
+        assert!(unread.iter().all(|row| row.waits_for == Some("look") && row.alive != "died"));
     }
 
     #[test]

@@ -229,6 +229,16 @@ fn where_the_state_cannot_be_read_each_verb_says_why() {
     w.program("worker-ctl", &format!("printf '%s\\n' '{error}'; exit 4"));
     run("status").exit(4).any_out().err_has("worker-ctl: cannot read it: no luck; try\n");
     run("review ada").exit(4).err_has("cannot read it\n  caused by: no luck\n  hint: try\n");
+    // Nor can anybody say so where worker-ctl cannot be started.
+    write(&w.path("bin/worker-ctl"), "\u{7f}ELFxx");
+    for words in ["send ada hi", "wait ada", "stop ada", "resume ada", "land ada", "rm ada", "rm --force ada"] {
+        let refused = run(words).exit(4);
+        refused
+            .err_has("error: cannot run ")
+            .err_has("bin/worker-ctl\n  caused by: ")
+            .err_has("hint: `shopfloor doctor`");
+    }
+    w.program("worker-ctl", "exit 0");
 }
 
 /// `new` has no option for the place of worktrees; the setting is a person's.
