@@ -1,19 +1,20 @@
 //! `jump`: to the agent that has waited longest.
 
 use shopfloor_core::args::Common;
+use shopfloor_core::board::Need;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::text::printable;
 use shopfloor_core::ui::Ui;
 
-use crate::commands::pass_on;
+use crate::commands::{pass_on, word_of};
 use crate::facts::{desk_feed, overview, repository};
 use crate::plan::rows::{Row, rows};
 
 /// Attach to the agent that has waited for you longest
 ///
-/// Outside of any repository it looks in all of yours. Exits with 1 if nobody waits.
+/// Outside of any repository it looks in all of yours. Exits with 1 if nobody waits, or the agent has no terminal.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  shopfloor jump --next")]
 pub struct Args {
@@ -44,7 +45,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             Err(failure) => ui.warn(failure),
         }
     }
-    let mut waiting: Vec<&(&Env, Row)> = all.iter().filter(|(_, row)| row.told.need.is_some()).collect();
+    let mut waiting: Vec<&(&Env, Row)> = all.iter().filter(|(_, row)| row.waits_for.is_some()).collect();
     waiting.sort_by_key(|found| (found.1.told.since.unwrap_or(i64::MAX), &found.1.name));
     let file = env.state_home().map(|home| home.join("jump"));
     let last = file.as_ref().map_or(Ok(None), |file| fs::read_own(file))?.unwrap_or_default();
@@ -63,12 +64,18 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let name = row.worker.clone().unwrap_or_else(|| row.name.clone());
     if args.name {
         match ui.is_json() {
-            true => ui.json(
-                &serde_json::json!({ "name": name, "id": row.id, "needs": row.told.need.map(|need| need.word()) }),
-            ),
+            true => {
+                let needs = row.told.need.unwrap_or(Need::Fault).word();
+                ui.json(&serde_json::json!({ "name": name, "id": row.id, "needs": needs }));
+            }
             false => ui.line(printable(&name)),
         }
         return Ok(Exit::Done);
+    }
+    if row.worker.is_none() {
+        let why = format!("{} needs you, and has no terminal of its own", printable(&name));
+        let hint = format!("look at what it left: `cd {}`", word_of(row));
+        return Err(Failure::new(Exit::No, "no_worker", why).hint(hint));
     }
     pass_on(ui, site, common, "worker-ctl", ["attach".to_owned(), name].into())
 }

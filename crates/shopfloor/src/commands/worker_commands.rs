@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use shopfloor_core::args::{Common, is_dashed_text};
+use shopfloor_core::board::Need;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::real;
@@ -119,7 +120,11 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
         return Err(Failure::usage("the agent is missing").hint("name one: `shopfloor status` lists them"));
     }
     // Nobody is looked for without a name, and all programs can be ended whatever is known of them.
-    let rows = if names == 0 { Vec::new() } else { here(env)? };
+    let is_for_you = verb.command == "wait" && waits_for_you(&words[names..]);
+    let rows = if names == 0 && !is_for_you { Vec::new() } else { here(env)? };
+    if is_for_you && answer_wait(ui, &rows, &words[..names])? {
+        return Ok(Exit::Done);
+    }
     let mut all = vec![verb.command.to_owned()];
     for name in &words[..names] {
         let row = require(&rows, name)?;
@@ -148,6 +153,36 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     let asks = ["accept", "request"].contains(&verb.command);
     all.extend((is_yes && asks).then(|| "--yes".to_owned()));
     pass_on(ui, env, common, TOOL, all)
+}
+
+/// Whether these options of `wait` ask for whoever needs a person.
+fn waits_for_you(options: &[&String]) -> bool {
+    let is_you = |word: &&String| ["you", "--for=you"].contains(&word.as_str());
+    options.iter().any(is_you) || !options.iter().any(|word| word.starts_with("--for"))
+}
+
+/// Answers a `wait` for a person if one of those without a worker needs one: worker-ctl knows nothing of them.
+fn answer_wait(ui: &Ui, rows: &[Row], names: &[&String]) -> Result<bool> {
+    let chosen: Vec<&Row> = match names {
+        [] => rows.iter().collect(),
+        _ => names.iter().map(|name| require(rows, name)).collect::<Result<_>>()?,
+    };
+    let mut needy: Vec<&Row> = chosen.into_iter().filter(|row| row.waits_for.is_some()).collect();
+    if needy.iter().all(|row| row.worker.is_some()) {
+        return Ok(false);
+    }
+    needy.sort_by_key(|row| row.told.since.unwrap_or(i64::MAX));
+    let name = |row: &Row| row.worker.clone().unwrap_or_else(|| row.name.clone());
+    let why = |row: &Row| row.told.need.unwrap_or(Need::Fault).word();
+    if ui.is_json() {
+        let all = needy
+            .iter()
+            .map(|row| json!({ "name": name(row), "id": row.id, "status": row.on_board().state, "why": why(row) }));
+        ui.json(&json!({ "workers": all.collect::<Vec<_>>() }));
+    } else {
+        needy.iter().for_each(|row| ui.done(format!("{} {}", printable(&name(row)), why(row))));
+    }
+    Ok(true)
 }
 
 /// Says in a dry run what a verb does with a worktree that becomes an agent's on the way.

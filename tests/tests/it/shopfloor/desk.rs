@@ -360,6 +360,22 @@ fn jump_goes_to_whoever_has_waited_longest() {
     terminal.until("the shell", |screen| screen.ends_with('$'));
 }
 
+/// Who needs a person is one list, also of those that worker-ctl does not know.
+#[test]
+fn a_command_that_has_failed_needs_a_person_for_jump_and_wait_too() {
+    let w = World::new();
+    let app = w.app();
+    app.shopfloor(&["new", "bad", "--", "sh", "-c", "exit 3"]).exit(3).any_out().any_err();
+    app.shopfloor(&["desk", "--print", "80x8"]).exit(0).out_has("1 need you");
+    assert_eq!(app.shopfloor(&["jump", "--name"]).exit(0).stdout, "bad\n");
+    for words in [&["wait"][..], &["wait", "bad"], &["wait", "--for", "you", "--all"]] {
+        assert_eq!(app.shopfloor(words).exit(0).stdout, "bad error\n", "{words:?}");
+    }
+    assert_eq!(app.shopfloor(&["wait", "--json"]).exit(0).json()["workers"][0]["why"], "error");
+    app.shopfloor(&["wait", "--for", "idle"]).exit(2).err_has("there is no agent yet");
+    app.on_terminal("shopfloor jump", "").exit(1).out_has("bad needs you, and has no terminal").out_has("`cd ");
+}
+
 #[test]
 fn an_agent_without_a_program_is_started_with_a_task() {
     let w = World::new();
