@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
@@ -51,14 +52,18 @@ pub fn undo(
     }
     // What failed may need it again.
     if let Some(dir) = doomed.filter(|_| step == OVERLAY && stays.is_empty()) {
+        let words = CommandWords::new(&["rm", "-r", &dir.to_string_lossy()]);
+        if ui.is_dry() {
+            show_dry(ui, step, &words);
+            return Ok(stays);
+        }
         // Somebody may have written to it since the person was asked.
-        match ui.is_dry() {
-            true => {
-                show_dry(ui, step, &CommandWords::new(&["rm", "-r", &dir.to_string_lossy()]));
-                return Ok(stays);
+        if remains::only_in_overlay(dir, &repository.main)?.is_empty() {
+            fs::remove_tree(dir)?;
+            match ui.is_json() {
+                true => ui.json(&json!({ "step": step, "command": words.line(), "exit": 0 })),
+                false => ui.done(printable(&words.line())),
             }
-            false if remains::only_in_overlay(dir, &repository.main)?.is_empty() => fs::remove_tree(dir)?,
-            false => {}
         }
     }
     // Its commands may have changed what is left.

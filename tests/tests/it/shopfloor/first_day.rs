@@ -51,9 +51,10 @@ fn an_overlay_goes_on_request_if_the_main_checkout_has_its_files() {
     out.err_has("only is not in the main checkout, or differs there");
     assert!(app.has(".git/shopfloor/setup.json") && overlay.join("only").exists());
     std::fs::remove_file(overlay.join("only")).unwrap();
-    app.shopfloor(&["teardown", "--overlay", "-n"]).exit(0).any_err().out_has("would run rm -r ");
+    let rm = format!("rm -r {}\n", overlay.display());
+    app.shopfloor(&["teardown", "--overlay", "-n"]).exit(0).any_err().out_has(&format!("would run {rm}"));
     assert!(overlay.exists());
-    app.shopfloor(&["teardown", "--overlay", "--yes"]).exit(0).any_out().any_err();
+    app.shopfloor(&["teardown", "--overlay", "--yes"]).exit(0).any_err().out_has(&rm);
     assert!(!overlay.exists() && app.has(".env"));
     app.shopfloor(&["teardown", "--overlay"]).exit(0).any_out().err_has("`--overlay` deletes nothing");
 }
