@@ -38,12 +38,16 @@ pub struct Options {
 
 /// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
 /// it does not know on to worker-ctl.
-const FRONT_WORDS: [(&str, &str); 27] = [
+const FRONT_WORDS: [(&str, &str); 28] = [
     // At the front door a root is made with the first agent.
     ("no root of worker-ctl is recorded in the repository", "there is no agent yet in the repository"),
     (
         "create a root with `worker-ctl init`, or name one with",
         "make one with `shopfloor new NAME TASK` or `shopfloor adopt PATH`, or name a root with",
+    ),
+    (
+        "use it with `--if-exists return`",
+        "`shopfloor send NAME TEXT` reaches an agent that is at work there; else use it with `--if-exists return`",
     ),
     // The front door has no such options.
     ("choose another directory with `--root DIR`", "choose another directory with `WORKER_CTL_ROOT=DIR`"),

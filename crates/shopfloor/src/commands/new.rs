@@ -345,7 +345,9 @@ fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (Optio
             "no agent was started for {name}: {lacks} is not on the PATH; once it is, the same command goes on"
         ));
     } else if let Some((exit, error)) = start(ui, env, args, (task, &path))? {
-        ui.note(format!("the worktree is {}; the same command goes on", path.display()));
+        // What an agent at work refuses, it refuses again.
+        let next = if exit.code() == 1 { "" } else { "; the same command goes on" };
+        ui.note(format!("the worktree is {}{next}", path.display()));
         if ui.is_json() {
             ui.json_of_both(&made.records.first(), &json!({ "error": error }));
         }

@@ -386,7 +386,11 @@ fn the_first_task_goes_on_from_the_commits_that_a_branch_has() {
         assert_eq!((tree.read(branch), tree.git(&["rev-list", "--count", "main.."])), ("done\n".into(), "2\n".into()));
         // Work on a task of ours waits for its review.
         app.shopfloor(&["start", &name, "more"]).exit(1).any_out().err_has("is needs_review");
-        new().exit(1).any_out().err_has("already exists");
+        new().exit(1).any_out().err_has("already exists").err_has("`shopfloor send NAME TEXT`");
+        let other = ["new", name.as_str(), "more", "--branch", branch, "--agent", "mine", "--if-exists", "return"];
+        let refused = app.shopfloor(&other).exit(1).any_out();
+        refused.err_has("is needs_review").err_has(&format!("`shopfloor review --pin {name}`"));
+        assert!(!refused.stderr.contains("the same command goes on"), "{refused}");
     }
     // What the branch had is no loss, because it stays there.
     app.git(&["branch", "-q", "idle", "here~1"]);

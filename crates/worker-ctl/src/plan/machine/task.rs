@@ -26,8 +26,12 @@ pub(super) fn start(
         // Whatever its branch had before has landed.
         Task::Idle => step.next.adopted.iter_mut().for_each(|adopted| adopted.earlier = None),
         Task::Working | Task::NeedsReview | Task::Rejected | Task::Rebasing { .. } => {
-            let hint = "choose an idle worker; `worker-ctl status` shows the state of each";
-            return Err(wrong_state(step.before).hint(hint));
+            let own = match task {
+                Task::NeedsReview => format!("see what it has done: `worker-ctl review {}`", step.before.name),
+                _ => format!("tell it more: {}", step.before.message_hint("TEXT")),
+            };
+            let other = "or choose an idle worker; `worker-ctl status` shows the state of each";
+            return Err(wrong_state(step.before).hint(own).hint(other));
         }
     }
     if program.fault == Some(Fault::NotReady) {
