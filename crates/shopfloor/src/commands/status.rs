@@ -42,12 +42,14 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let asked = if args.requests { overview::ask_forge(&env, false) } else { Ok(()) };
     // The table is there without the forge, too.
     let unasked = asked.err().map(|failure| overview::in_one_line(failure.to_string(), failure.hints));
-    let read = || {
+    let read = || -> Result<Overview> {
         let overview = overview::read(&env);
-        Overview { problems: overview.problems.into_iter().chain(unasked.clone()).collect(), ..overview }
+        // A signal that ends us has ended the tools.
+        proc::check_interrupt()?;
+        Ok(Overview { problems: overview.problems.into_iter().chain(unasked.clone()).collect(), ..overview })
     };
     if !args.watch {
-        let overview = read();
+        let overview = read()?;
         overview.problems.iter().for_each(|problem| ui.warn(problem));
         let failure = overview.problems.split_first();
         let failure = failure.map(|(first, more)| Failure::failed(first).details(more.to_vec()));
@@ -66,7 +68,10 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     };
     let mut last = Vec::new();
     loop {
-        let overview = read();
+        let overview = match read() {
+            Ok(overview) => overview,
+            Err(interrupted) => return Ok(interrupted.exit),
+        };
         let problems = overview.problems.iter().map(|problem| format!("warning: {}", printable(problem)));
         let shown = match ui.is_json() {
             true => vec![ui.render(answer(&overview, &rows(&overview)))],
@@ -91,7 +96,6 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             return Ok(Exit::Done);
         }
         thread::sleep(POLL);
-        proc::check_interrupt()?;
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use shopfloor_core::env::{Env, FRONT};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::forge::FORGE;
-use shopfloor_core::proc::map_parallel;
+use shopfloor_core::proc::{self, map_parallel};
 
 use super::run_tool::{Answer, answer_of, ask, command, program};
 
@@ -87,6 +87,7 @@ fn require_workers(found: Overview) -> Result<Overview> {
 fn placed(env: &Env, questions: [&[&str]; 2]) -> Result<Overview> {
     program(env, "worktree-spawn")?;
     let found = read_these(env, &questions);
+    proc::check_interrupt()?;
     // A list has the main checkout at least. Without one an agent looks like a worker in a place of its own.
     let is_listed = found.agents.iter().any(|record| record.get("worktree").is_some());
     match found.problems.first().filter(|_| !is_listed) {

@@ -242,6 +242,18 @@ fn where_the_state_cannot_be_read_each_verb_says_why() {
     w.program("worker-ctl", "exit 0");
 }
 
+#[test]
+fn a_signal_while_the_tools_are_asked_is_no_problem_of_theirs() {
+    let w = World::new();
+    let app = w.app();
+    w.program("worktree-spawn", "kill -INT $PPID; exec sleep 600");
+    let watched = app.shopfloor(&["status", "--watch"]).exit(130);
+    assert_eq!((watched.stdout.as_str(), watched.stderr.as_str()), ("", ""));
+    for words in [&["status"][..], &["send", "x", "hi"]] {
+        assert_eq!(app.shopfloor(words).exit(130).stderr, "shopfloor: error: ended by signal 2\n", "{words:?}");
+    }
+}
+
 /// `new` has no option for the place of worktrees; the setting is a person's.
 #[test]
 fn where_no_worktree_can_be_made_the_setting_of_their_place_is_named() {
