@@ -364,7 +364,7 @@ pub fn users_agents(env: &Env) -> Result<(BTreeMap<String, AgentTable>, Vec<Stri
     let document = Document::parse(&*text).ok();
     let tables = document.as_ref().and_then(|document| document.get("worker-ctl")?.get("agents"));
     let warnings = tables.map(|tables| unknown_in_each(&path, &text, tables, AGENT_KEYS)).unwrap_or_default();
-    Ok((agents, warnings))
+    Ok((agents, [config::users_unknown_tables(env)?, warnings].concat()))
 }
 
 /// A file's text and what it says. Exit 2 with file, line and column where it is invalid.

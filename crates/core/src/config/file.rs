@@ -6,10 +6,34 @@ use toml_edit::{Document, Item};
 
 use super::setting::{INSIDE_ELSEWHERE, OPEN_ELSEWHERE, Row, Setting, SettingSource, SettingType, Trust, Value};
 use crate::error::{Failure, Result};
-use crate::text::{Position, did_you_mean, nearest};
+use crate::text::{Position, did_you_mean};
 
 /// The tools that have a table.
 const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
+
+/// What somebody reads in a shared file: its tables, and those in worker-ctl's, which no tool declares as settings.
+const TABLES: [(&[&str], &[&str]); 3] =
+    [(&[], &TOOLS), (&["worker-ctl"], &["agents", "runners"]), (&["worker-ctl", "runners"], &["sandbox"])];
+
+/// Warnings about what stands there under other names.
+pub(super) fn unknown_tables(path: &Path, document: &Document<&str>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (at, known) in TABLES {
+        let table = at.iter().try_fold(document.as_item(), |item, key| item.get(*key));
+        let all = table.and_then(Item::as_table_like).into_iter().flat_map(|table| table.iter());
+        for (key, item) in all.filter(|(key, _)| !known.contains(key)) {
+            let near = match TABLES.iter().find(|(_, known)| known.contains(&key)) {
+                Some((place, _)) => format!("; did you mean `{}`?", [*place, &[key]].concat().join(".")),
+                None => did_you_mean(key, known),
+            };
+            let line = Position::of(document.raw(), item.span().map_or(0, |span| span.start)).line;
+            let name = [at, &[key]].concat().join(".");
+            let noun = if item.is_table_like() { "table" } else { "setting" };
+            warnings.push(format!("{}:{line}: unknown {noun} `{name}`{near}", path.display()));
+        }
+    }
+    warnings
+}
 
 /// What a tool knows of a table.
 #[derive(Clone, Copy, Debug)]
@@ -53,14 +77,12 @@ impl File {
             let at = Position::of(&text, e.span().map_or(0, |s| s.start));
             wrong(at, e.message().to_owned())
         })?;
-        let mut reader = Reader { path, text: &text, known, warnings };
         // A file that only one tool reads has tables of its own.
         let is_shared = TOOLS.contains(&tool);
-        for (key, item) in document.iter().filter(|(key, _)| is_shared && !TOOLS.contains(key)) {
-            if let Some(near) = nearest(key, &TOOLS) {
-                reader.warn(item, format!("unknown table `{key}`; did you mean `{near}`?"));
-            }
+        if is_shared {
+            warnings.extend(unknown_tables(path, &document));
         }
+        let mut reader = Reader { path, text: &text, known, warnings };
         let mut is_guarded = is_shared && TOOLS.iter().any(|other| *other != tool && sets_guarded(&document, other));
         let (mut values, mut rows) = (Vec::new(), Vec::new());
         if let Some(item) = document.get(tool) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use toml_edit::Document;
 
-use self::file::{File, Known};
+use self::file::{File, Known, unknown_tables};
 use self::setting::placed;
 pub use self::setting::{
     INSIDE_ELSEWHERE, Line, NEVER, OPEN_ELSEWHERE, Row, Setting, SettingFlag, SettingSource, SettingType, Trust, Users,
@@ -228,6 +228,14 @@ pub fn load_own(env: &Env, path: &Path, tables: &[OwnTable], flags: &[(&str, Opt
         }
     }
     Ok(config)
+}
+
+/// Warnings about tables of the user's own file that nobody reads, for who reads it without the settings of a tool.
+pub fn users_unknown_tables(env: &Env) -> Result<Vec<String>> {
+    let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(Vec::new()) };
+    let text = fs::read(&path)?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    Ok(Document::parse(&*text).map(|document| unknown_tables(&path, &document)).unwrap_or_default())
 }
 
 /// The names of the agent programs, to complete the value of a flag: those that we know, and those of the user's own file.

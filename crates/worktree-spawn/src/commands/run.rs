@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use shopfloor_core::config;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::git::LOCAL_VARS;
@@ -77,7 +78,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let sandbox = args.sandbox.then(|| contained(&theirs, &place, &known)).transpose()?;
+    let sandbox = args.sandbox.then(|| contained(ui, &theirs, &place, &known)).transpose()?;
     let active = runs::start(env, &place, &known.agent, ui.is_quiet())?;
     let ended = match (program, &sandbox) {
         (Some(program), Some(sandbox)) => {
@@ -139,9 +140,10 @@ fn command(env: &Env, program: &Path, args: &[OsString], known: &KnownAgent) -> 
 const SET_UP: &str = "10m";
 
 /// The sandbox of the agent's worktree, made if it was not there.
-fn contained(env: &Env, place: &Place, known: &KnownAgent) -> Result<Sandbox> {
+fn contained(ui: &Ui, env: &Env, place: &Place, known: &KnownAgent) -> Result<Sandbox> {
     sandbox::require_available(env)?;
     let settings = SandboxSettings::of_user(env)?;
+    config::users_unknown_tables(env)?.iter().for_each(|warning| ui.warn(warning));
     let sandbox = Sandbox::of(env, &place.common_dir, &known.worktree.path, settings)?;
     // A set-up that still runs would run what the agent writes, outside.
     if let (false, Some(program)) = (sandbox.is_made(), proc::find(env, "sweatfile-apply")) {

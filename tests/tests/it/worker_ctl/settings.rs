@@ -238,8 +238,13 @@ fn an_agent_of_the_users_own_configuration_holds_for_all_roots() {
     add(2).err_has("[worker-ctl.agents.mine]: `command` is missing");
     write(&config, "[worker-ctl.agents.claude]\nmodel = \"x\"\n");
     add(2).err_has("[worker-ctl.agents.claude]: `command` is missing");
-    write(&config, "[worker-ctl.agents.mine]\ncommand = [\"sleep\", \"1000\"]\nsubmitkey = \"x\"\n");
-    add(0).any_out().err_has("config.toml:3: unknown setting `submitkey`; did you mean `submit_key`?");
+    let slips = "submitkey = \"x\"\n[worker-ctl]\nfoo = 1\n[worker-ctl.agnets.q]\n";
+    write(&config, &format!("[worker-ctl.agents.mine]\ncommand = [\"sleep\", \"1000\"]\n{slips}"));
+    add(0)
+        .any_out()
+        .err_has("config.toml:3: unknown setting `submitkey`; did you mean `submit_key`?")
+        .err_has("config.toml:5: unknown setting `worker-ctl.foo`")
+        .err_has("config.toml:6: unknown table `worker-ctl.agnets`; did you mean `agents`?");
     write(&config, "[worker-ctl.agents.mine]\ncommand = [\"sleep\", \"1000\"]\n");
     let floor = Floor::of(app, &w);
     // The root's own table goes before.

@@ -396,6 +396,17 @@ fn what_a_sandbox_cannot_take_over_is_refused() {
     let vars = [("MINE", "yes")];
     let line = "test \"$MINE\" = yes && test \"$(ls /sys/class/net 2>/dev/null; cut -d: -f1 /proc/net/dev | tail -n +3 | tr -d ' ')\" = lo";
     app.run_with("worktree-spawn", &["run", "main.feat", "--sandbox", "--", "bash", "-c", line], &vars).succeeds();
+    // A table of another name closes nothing, and that is said.
+    for (table, unknown) in [
+        ("worker-ctl.runner.sandbox", "`worker-ctl.runner`; did you mean `runners`?"),
+        ("worker-ctl.runners.sandbx", "`worker-ctl.runners.sandbx`; did you mean `sandbox`?"),
+        ("worker_ctl.runners.sandbox", "`worker_ctl`; did you mean `worker-ctl`?"),
+        ("runners.sandbox", "`runners`; did you mean `worker-ctl.runners`?"),
+        ("nosuchtool", "`nosuchtool`"),
+    ] {
+        write(&config.join("config.toml"), &format!("\n[{table}]\nnetwork = false\n"));
+        inside(&app, "true").exit(0).err_has(&format!("config.toml:2: unknown table {unknown}"));
+    }
 }
 
 /// Lets the agent of `app` commit inside, and kills `run` before it takes the commit in.
