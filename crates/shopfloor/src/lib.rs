@@ -25,6 +25,7 @@ mod tool;
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::sandbox;
 use shopfloor_core::ui::Ui;
 
 use crate::cli::Command;
@@ -50,6 +51,10 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
             return Ok(Exit::Done);
         }
     };
+    // All others work on what the agents share, which a sandbox has not.
+    if sandbox::is_inside(env) && !matches!(command, Command::Skills(_) | Command::ShellInit(_)) {
+        return Err(sandbox::not_inside());
+    }
     match command {
         Command::Adopt(args) => worker_commands::adopt(ui, env, common, args.words),
         Command::Attach(args) => passed("attach", "attach", Whom::One, Adopts::None, &args),

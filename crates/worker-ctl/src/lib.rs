@@ -58,6 +58,7 @@ use clap::Parser;
 pub use cli::{Cli, command};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::sandbox;
 use shopfloor_core::ui::Ui;
 pub use store::State;
 pub use tmux::typing::cleaned;
@@ -116,8 +117,18 @@ fn on_host(ctx: &Context<'_>, cli: &Cli) -> Result<Option<Exit>> {
     .map(Some)
 }
 
+/// Exit 2 inside of a sandbox, which has no root, for all but what a program's hook tells and the first program there.
+fn require_outside(env: &Env, command: &Command) -> Result<()> {
+    match command {
+        Command::Hook(_) | Command::InsideSandbox(_) => Ok(()),
+        _ if sandbox::is_inside(env) => Err(sandbox::not_inside()),
+        _ => Ok(()),
+    }
+}
+
 /// Runs the command that the command line names.
 fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
+    require_outside(env, &cli.command)?;
     let flags = &cli.settings;
     let find = |flags: &Flags| Context::find(ui, env, cli.root.as_deref(), flags.clone());
     let ctx = |flags: &Flags| find(flags).or_else(|e| commands::root::offer(ui, env, e).and_then(|()| find(flags)));
@@ -171,7 +182,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Command::Root(command) => commands::root::run(ui, env, command),
         Command::Hook(args) => commands::hook::run(ui, env, args),
         Command::RunInSandbox(args) => commands::run_in_sandbox::run(&ctx()?, args),
-        Command::InsideSandbox(args) => Err(shopfloor_core::sandbox::enter(env, &args.command)),
+        Command::InsideSandbox(args) => Err(sandbox::enter(env, &args.command)),
         Command::Config => {
             ui.config(&ctx()?.root.config.settings);
             Ok(Exit::Done)

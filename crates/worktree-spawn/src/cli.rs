@@ -68,11 +68,8 @@ pub enum Command {
 impl Command {
     /// Whether it works on what all agents share, which a sandbox has not.
     pub fn needs_shared_state(&self) -> bool {
-        use Command::{Config, Env, Hook, InsideSandbox, List, Mcp, Notify, Path, Whoami};
-        !matches!(
-            self,
-            Config | Env(_) | Hook(_) | InsideSandbox(_) | List(_) | Mcp(_) | Notify(_) | Path(_) | Whoami(_)
-        )
+        use Command::{Config, Env, Hook, InsideSandbox, Mcp, Notify, Path, Whoami};
+        !matches!(self, Config | Env(_) | Hook(_) | InsideSandbox(_) | Mcp(_) | Notify(_) | Path(_) | Whoami(_))
     }
 }
 

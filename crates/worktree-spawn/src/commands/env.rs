@@ -30,7 +30,7 @@ fn is_name(name: &str) -> bool {
 /// repository, or that lead into another worktree.
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
-    let known = agents::require(&place, &args.id)?;
+    let known = agents::contained(&place, Some(&args.id)).map_or_else(|| agents::require(&place, &args.id), Ok)?;
     let variables = variables(&known);
     if ui.is_json() {
         let env: Map<String, Value> =

@@ -18,7 +18,8 @@ pub struct Args {
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
-    let known = agents::caller(&place, args.caller.id.as_deref())?;
+    let named = args.caller.id.as_deref();
+    let known = agents::contained(&place, named).map_or_else(|| agents::caller(&place, named), Ok)?;
     if ui.is_json() {
         ui.json_of_both(&known.keys(), &json!({ "session": known.agent.id }));
     } else {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::proc;
+use shopfloor_core::sandbox;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::written_files::Listed;
 
@@ -135,6 +136,19 @@ pub fn here(place: &Place) -> Result<KnownAgent> {
         let _ = own.agent.save(&place.env, &record);
     }
     Ok(own)
+}
+
+/// The agent of the sandbox that this runs in, unless another one is named. Its record is outside, and its environment has
+/// a copy.
+pub fn contained(place: &Place, named: Option<&str>) -> Option<KnownAgent> {
+    let copy = place.env.var("SHOPFLOOR_RECORD").filter(|_| sandbox::is_inside(&place.env))?;
+    let agent = Agent::parse(Path::new("SHOPFLOOR_RECORD"), copy.as_encoded_bytes()).ok()?;
+    let worktree = place.here.clone()?;
+    let is_named = named.is_none_or(|name| name == agent.id || name == agent.slug);
+    // It can make other repositories and worktrees inside.
+    let is_here = place.env.var("SHOPFLOOR_REPOSITORY") == Some(place.common_dir.as_os_str())
+        && agent.directory.as_ref().is_none_or(|own| fs::dir_id(&worktree.path).as_ref() == Some(own));
+    (is_named && is_here).then(|| KnownAgent::spawned(agent, worktree))
 }
 
 /// The calling agent: the one that is named, else the environment's, else that of the current worktree. An environment

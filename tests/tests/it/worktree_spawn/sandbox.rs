@@ -35,6 +35,13 @@ fn git_works_inside_and_commits_come_out() {
     inside(&app, line).succeeds().any_out().any_err();
     assert_eq!((tip(&app), app.git(&["show", "main.feat:a.txt"])), ("right".into(), "lr\n".into()));
     inside(&app, "worktree-spawn subtree x").exit(2).err_has("does not work in a sandbox");
+    let line = "for c in 'worktree-spawn list' 'shopfloor status' 'shopfloor send root hi' 'worker-ctl status'; do \
+        $c 2>&1 | grep -q 'not work in a sandbox' || exit 9; done";
+    inside(&app, line).succeeds();
+    for line in ["whoami --json", "env main.feat --json"] {
+        let outside = feat.spawn(&line.split(' ').collect::<Vec<_>>()).exit(0);
+        assert_eq!(inside(&app, &format!("worktree-spawn {line}")).succeeds().stdout, outside.stdout);
+    }
     inside(&app, "test -x \"$(dirname $(command -v worktree-spawn))/worker-ctl\"").succeeds();
     inside(&app, "git push origin HEAD").exit(128).any_out().err_has("a-sandboxed-agent-cannot-push-or-fetch");
     // HEAD elsewhere: its commit is taken, and that is said.
