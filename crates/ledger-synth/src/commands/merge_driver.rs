@@ -68,6 +68,11 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
 
 /// Merges their side into the file with ours.
 fn merge(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args, (git, repo): (&Git, &Repo)) -> Result<Exit> {
+    // git calls this for merge bases that it merges with each other, too, and the environment names the outer merge. If
+    // the text that comes of them were the page of one side, git would take the other side's without another call.
+    if args.label.as_deref().is_some_and(|label| label.starts_with("Temporary merge branch ")) {
+        return as_text(env, git, args);
+    }
     let ours = env.cwd.join(&args.ours);
     let text = fs::read_text(&ours)?.unwrap_or_default();
     let theirs = fs::read_text(&env.cwd.join(&args.theirs))?.unwrap_or_default();

@@ -15,6 +15,7 @@ mod git;
 mod handoffs;
 mod history;
 mod hosts;
+mod merge_driver;
 mod migrate;
 mod page;
 mod partial_views;

@@ -1,0 +1,45 @@
+//! What the merge driver makes of what is not simply a merge of two branches.
+
+use crate::support::ledger::{CURRENT, commit_all, section};
+use crate::support::world::{Repo, World, git_version};
+
+/// A repository whose ledger is set up, and empty.
+fn installed(w: &World) -> Repo<'_> {
+    let app = w.app();
+    app.ledger(&["install"]).succeeds();
+    commit_all(&app);
+    app
+}
+
+fn leave_word(app: &Repo<'_>, who: &str) {
+    app.ledger(&["add", "--agent", who, "--done", who, "--synth", "--commit"]).succeeds();
+}
+
+/// What was done, in a commit whose page is fresh. An older git does not tell the driver for what it calls it, so the
+/// ledger must be committed afterwards, as the guide says.
+fn done(app: &Repo<'_>) -> Vec<String> {
+    if git_version(app) < (2, 44) {
+        app.ledger(&["--no-confirm", "--commit"]).exit(0).any_out().any_err();
+    }
+    app.ledger(&["--check", "--tree", "HEAD"]).succeeds();
+    section(&app.read(CURRENT), "This Session")
+}
+
+/// git first merges the two merge bases with each other, and calls the driver for that as well.
+#[test]
+fn a_merge_of_branches_that_merged_each_other_is_fresh() {
+    let w = World::new();
+    let app = installed(&w);
+    leave_word(&app, "a");
+    app.git(&["switch", "-q", "-c", "b", "HEAD^"]);
+    leave_word(&app, "b");
+    app.git(&["merge", "-q", "--no-edit", "main"]);
+    app.git(&["switch", "-q", "main"]);
+    app.git(&["merge", "-q", "--no-edit", "b^"]);
+    leave_word(&app, "c");
+    for [ours, theirs] in [["main", "b"], ["b", "main"]] {
+        app.git(&["switch", "-q", "--detach", ours]);
+        app.git(&["merge", "-q", "--no-edit", theirs]);
+        assert_eq!(done(&app), ["- a", "- b", "- c"], "{theirs} into {ours}");
+    }
+}
