@@ -175,8 +175,13 @@ fn unstage(git: &Git, ledger: &Ledger, all: &[PathBuf], new: Vec<&Path>, failure
 /// Refuses a commit that cannot succeed. Also called before anything is written, which may be files of an archive.
 pub fn refuse_hopeless(ledger: &Ledger, is_archiving: bool) -> Result<()> {
     // During a merge git commits everything or nothing, and a rebase or the like could undo the commit.
-    let others = [("MERGE_HEAD", "a merge"), ("SQUASH_MSG", "a squashed merge"), ("BISECT_LOG", "a bisection")];
-    if let Some(what) = under_way(ledger, &others).or_else(|| under_way(ledger, &REPLAYS)) {
+    let others = [("MERGE_HEAD", "a merge"), ("BISECT_LOG", "a bisection")];
+    let what = under_way(ledger, &others).or_else(|| under_way(ledger, &REPLAYS));
+    let squash = under_way(ledger, &[("SQUASH_MSG", "a squashed merge")]).filter(|_| what.is_none());
+    // A squash that brought nothing leaves its message, too, and `git status` says nothing of that.
+    let staged = ["diff-index", "--cached", "--quiet", "HEAD", "--"];
+    let is_empty = squash.is_some() && ledger.git.cmd(ledger.top.path()).args(staged).capture()?.status.success();
+    if let Some(what) = what.or(squash.filter(|_| !is_empty)) {
         return Err(failure::MERGING
             .with(Exit::No, format!("{what} is in progress, so nothing is committed"))
             .hint("run `git status`, finish what is in progress, and run the same command again"));
