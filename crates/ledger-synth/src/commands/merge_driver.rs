@@ -98,7 +98,7 @@ fn merge(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args, (git, repo):
         Err(failure) => ui.problem(&failure),
     }
     // Our side is a valid ledger until the events of both sides are there.
-    ui.note("kept our side of the ledger for now; run `ledger-synth --yes --commit` after the merge");
+    ui.note("kept our side of the ledger for now; run `ledger-synth --yes --commit` once git is done");
     Ok(Exit::Done)
 }
 
@@ -139,7 +139,7 @@ fn synthesise(
 }
 
 /// The commits that git is merging into ours, each behind the common ancestor, if there is one. A merge names them in
-/// its environment. A cherry-pick or rebase names its commit in the label of their side, since git 2.44.
+/// its environment. A cherry-pick, revert or rebase names its commit in the label of their side, since git 2.44.
 fn merges(env: &Env, objects: &Objects<'_>, ours: &str, label: Option<&str>) -> Result<Vec<(Option<String>, String)>> {
     let heads: Vec<String> =
         env.vars.keys().filter_map(|name| name.to_str()?.strip_prefix("GITHEAD_").map(str::to_owned)).collect();
@@ -154,13 +154,18 @@ fn merges(env: &Env, objects: &Objects<'_>, ours: &str, label: Option<&str>) -> 
     if !merges.is_empty() {
         return Ok(merges);
     }
-    // `3f2a9c0 (its subject)`: a picked or rebased commit, of which only its own change is merged.
-    let picked = label.and_then(|label| label.split_once(" (")).map(|(id, _)| id);
-    if let Some(id) = picked.filter(|id| id.len() >= 4 && id.bytes().all(|b| b.is_ascii_hexdigit()))
-        && let Ok(theirs) = objects.commit(id)
+    // `3f2a9c0 (its subject)`: a picked or rebased commit, of which only its own change is merged. `parent of 3f2a9c0
+    // (its subject)`: a reverted one, from which its change leads back to its parent.
+    let named = label.and_then(|label| label.split_once(" (")).map(|(name, _)| name);
+    let reverted = named.and_then(|name| name.strip_prefix("parent of "));
+    if let Some(id) = reverted.or(named).filter(|id| id.len() >= 4 && id.bytes().all(|b| b.is_ascii_hexdigit()))
+        && let Ok(commit) = objects.commit(id)
     {
-        let base = objects.commit(&format!("{theirs}^")).ok();
-        merges.push((base, theirs));
+        let parent = objects.commit(&format!("{commit}^")).ok();
+        match reverted {
+            None => merges.push((parent, commit)),
+            Some(_) => merges.extend(parent.map(|parent| (Some(commit), parent))),
+        }
     }
     Ok(merges)
 }

@@ -43,3 +43,12 @@ fn a_merge_of_branches_that_merged_each_other_is_fresh() {
         assert_eq!(done(&app), ["- a", "- b", "- c"], "{theirs} into {ours}");
     }
 }
+
+#[test]
+fn a_revert_takes_its_event_from_the_page() {
+    let w = World::new();
+    let app = installed(&w);
+    ["one", "two", "three"].iter().for_each(|who| leave_word(&app, who));
+    app.git(&["revert", "--no-edit", "HEAD^"]);
+    assert_eq!(done(&app), ["- one", "- three"]);
+}
