@@ -152,9 +152,13 @@ impl Teardowns {
         let stored = match self.load(&record.common_dir)?.into_iter().find(same) {
             Some(mut known) => {
                 let before = known.record.clone();
-                for old in known.record.steps.iter_mut().filter(|_| is_approved) {
-                    let new = record.steps.iter().find(|step| step.command == old.command);
-                    old.sweatfile = new.map_or(old.sweatfile, |new| new.sweatfile);
+                for old in &mut known.record.steps {
+                    let Some(new) = record.steps.iter().find(|step| step.command == old.command) else { continue };
+                    // What was begun and cut off did not take down what the set-up now starts again.
+                    old.is_begun &= is_old;
+                    if is_approved {
+                        old.sweatfile = new.sweatfile;
+                    }
                 }
                 if !is_old {
                     let is_known = |step: &Step| before.steps.iter().any(|old| old.command == step.command);

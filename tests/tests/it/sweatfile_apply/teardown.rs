@@ -183,6 +183,22 @@ fn a_command_that_was_cut_off_is_not_run_again_by_itself() {
 }
 
 #[test]
+fn a_new_set_up_is_torn_down_although_an_earlier_teardown_was_cut_off() {
+    let w = World::new();
+    w.area("setup = [\"true\"]\nteardown = [\"echo down >> ~/down\"]\n");
+    let app = w.app();
+    let wt = put(&app, "wt");
+    // As a kill leaves it.
+    let records = w.at(w.home(".local/state/shopfloor/sweatfile-apply/teardown"));
+    records.sh("sed -i 's/\"command\"/\"is_begun\": true, &/' *.json").exit(0);
+    wt.apply(&[]).succeeds().any_err();
+    wt.apply(&["remove"]).exit(0).any_err().out_has("it was begun and cut off");
+    wt.apply(&["--setup-again"]).succeeds().any_err();
+    wt.apply(&["remove"]).exit(0).any_err().out_has("ran ");
+    assert_eq!(w.at(w.home("")).read("down"), "down\n");
+}
+
+#[test]
 fn a_command_whose_end_could_not_be_written_is_named_and_stops_a_strict_removal() {
     let w = World::new();
     let state = ".local/state/shopfloor/sweatfile-apply/teardown";
