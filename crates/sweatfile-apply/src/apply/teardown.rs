@@ -52,6 +52,9 @@ pub struct TornDown {
     /// How many of them wait only until the worktree is gone.
     #[serde(skip)]
     pub later: usize,
+    /// What no sweep runs any more, as a person asked.
+    #[serde(skip)]
+    pub forgotten: Vec<String>,
 }
 
 impl TornDown {
@@ -60,7 +63,7 @@ impl TornDown {
             failure::TEARDOWN
                 .failure("not all teardown commands succeeded")
                 .details(self.failed.iter().map(|line| format!("  {line}")))
-                .hint("mend the cause and run the command again; when the worktree is gone, `sweatfile-apply sweep` runs them")
+                .hint("mend the cause and run the command again; when the worktree is gone, `sweatfile-apply sweep` runs them, and `sweep --forget` gives up what fails then")
         })
     }
 
@@ -215,8 +218,8 @@ pub fn of_worktree(
 }
 
 /// Runs what is recorded for worktrees of this repository that are gone, each in an empty directory of its own that has the
-/// worktree's name. With `again` also what was begun.
-pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) -> Result<TornDown> {
+/// worktree's name. With `again` also what was begun; with `forget` what fails or may not run is given up.
+pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again, forget): (bool, bool, bool)) -> Result<TornDown> {
     let (common_dir, mut done) = (&worktree.repo.home.common_dir, TornDown::default());
     let Some(teardowns) = Teardowns::of(&worktree.env) else { return Ok(done) };
     done.left.extend(teardowns.load_all()?.1.iter().map(Failure::to_string));
@@ -259,11 +262,20 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again): (bool, bool)) ->
         if !ui.is_dry() {
             fs::create_private_dir(&dir)?;
         }
+        let gives_up = forget && others.is_none();
+        let (failed, left) = (done.failed.len(), done.left.len());
         let ran = run(ui, worktree, &mut stored, How { dir: &dir, others, strict, again }, &mut done);
         if !ui.is_dry() {
             fs::remove_tree(&place)?;
         }
         ran?;
+        if gives_up {
+            done.forgotten.extend(done.failed.drain(failed..).chain(done.left.drain(left..)));
+        }
+        if gives_up && !ui.is_dry() {
+            stored.record.steps.clear();
+            stored.save()?;
+        }
         if strict && !done.failed.is_empty() {
             break;
         }

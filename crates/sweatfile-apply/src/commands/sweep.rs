@@ -34,11 +34,14 @@ pub struct Args {
     /// Run also what was begun and cut off
     #[arg(long)]
     again: bool,
+    /// Forget what fails, and what may not run because nobody approves it any more or because it was cut off
+    #[arg(long, conflicts_with = "strict")]
+    forget: bool,
 }
 
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find_or_bare(env)?;
-    let done = teardown::sweep(ui, &worktree, (args.strict, args.again))?;
+    let done = teardown::sweep(ui, &worktree, (args.strict, args.again, args.forget))?;
     let (mut freed, mut excludes, mut failure) = (0, Vec::new(), done.failure());
     // What the commands did is told all the same.
     let mut free = || -> Result<()> {
@@ -55,7 +58,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     };
     failure = free().err().or(failure);
     if ui.is_json() {
-        let answer = json!({ "ran": done.ran, "failed": done.failed, "left": done.left, "ports_freed": freed, "excludes": excludes });
+        let answer = json!({ "ran": done.ran, "failed": done.failed, "left": done.left, "forgotten": done.forgotten, "ports_freed": freed, "excludes": excludes });
         let error = failure.as_ref().map(|failure| json!({ "error": failure.to_json() }));
         ui.json_of_both(&answer, &error.unwrap_or(json!({})));
     } else {
@@ -65,7 +68,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
             ui.done(format!("{word} ports: {freed}"));
         }
         excludes.iter().for_each(|pattern| ui.done(format!("{word} exclude {}", printable(pattern))));
-        let is_idle = freed == 0 && excludes.is_empty() && done.ran.is_empty();
+        let word = if ui.is_dry() { "would forget" } else { "forgot" };
+        done.forgotten.iter().for_each(|line| ui.done(format!("{word} {}", printable(line))));
+        let is_idle = freed == 0 && excludes.is_empty() && done.ran.is_empty() && done.forgotten.is_empty();
         if is_idle && done.failed.is_empty() && done.left.is_empty() {
             ui.nothing_to_do();
         }

@@ -1,7 +1,8 @@
-//! Teardown beside a set-up that still runs, and without a record of it.
+//! Teardown beside a set-up that still runs, without a record of it, and with files that nobody has approved.
 
 use std::process::{Child, Stdio};
 
+use crate::support::spawn;
 use crate::support::world::{Repo, World, text, wait_for};
 
 #[test]
@@ -73,4 +74,30 @@ fn without_a_record_of_the_teardown_no_command_runs_or_counts_as_run() {
     assert_eq!(text(&done, "/setup/0/action"), "skipped", "{done}");
     app.apply(&[]).exit(4).any_err().out_has("skipped setup touch ran");
     assert!(!app.has("ran"));
+}
+
+#[test]
+fn a_worktree_goes_once_the_files_of_its_teardown_are_approved_and_what_cannot_run_can_be_forgotten() {
+    let w = World::new();
+    let app = spawn::app(&w);
+    app.approved(
+        "git_excludes = [\"/out/\"]\nsetup = [\"mkdir -p out; echo true > out/stop.sh\"]\nteardown = [\"sh ./out/stop.sh\"]\n",
+    );
+    app.apply(&["hook", "install"]).exit(0).any_out().any_err();
+    let one = spawn::subtree(&app, &["one"]);
+    one.write("out/stop.sh", "touch ~/down\n");
+    for more in ["-n", "-v"] {
+        let refused = app.spawn(&["remove", "one", more]).exit(1).any_out();
+        refused.err_has("nobody has approved out").err_has(&format!("-C {} approve`", one.path.display()));
+    }
+    one.apply(&["approve", "--yes"]).exit(0).any_out().any_err();
+    app.spawn(&["remove", "one"]).exit(0).any_out().err_has("torn down: ");
+    assert!(w.home("down").exists() && !one.path.exists());
+    // Forced it goes, and its teardown waits for what is gone.
+    spawn::subtree(&app, &["two"]).write("out/stop.sh", "false\n");
+    app.spawn(&["remove", "two", "--force"]).exit(0).any_out().err_has("nobody has approved out");
+    app.apply(&["sweep"]).exit(4).any_out().err_has("`sweep --forget` gives up what fails then");
+    let forgot = app.apply(&["sweep", "--forget"]).exit(0).any_err();
+    forgot.out_has("forgot ").out_has("sh ./out/stop.sh (exit status ");
+    app.apply(&["sweep", "-v"]).exit(0).any_out().err_has("nothing to do");
 }
