@@ -49,16 +49,15 @@ fn lost_and_fix(place: &Place, git: &Git, worktree: &Worktree) -> (String, Strin
         return (format!("{path} has no `.git` file"), fix.to_owned());
     }
     if let Some(other) = private_dir(&worktree.path) {
+        let record = shell_word(&worktree.git_dir);
         // Without its record a worktree that was moved is no worktree any more, and what only the record has is lost.
         let rest = match spare_tip(place, git, worktree) {
-            Ok(Some(_)) => {
-                let record = shell_word(&worktree.git_dir);
-                format!("if it is gone for good, remove git's record of it: `rm -r {record}`")
-            }
+            Ok(Some(_)) => format!("if it is gone for good, remove git's record of it: `rm -r {record}`"),
             _ => "git's record of it may have work that is nowhere else".to_owned(),
         };
-        let fix =
-            format!("if the one that was there was moved, run `git worktree repair PLACE`, with its new place; {rest}");
+        // `git worktree repair PLACE` would also connect the other one, which is at the recorded path, to this record.
+        let connect = format!("echo PLACE/.git > {record}/gitdir && echo gitdir: {record} > PLACE/.git");
+        let fix = format!("if the one that was there was moved, run `{connect}`, with its full path as PLACE; {rest}");
         return (format!("{path} is another worktree by now, that of {}", other.display()), fix);
     }
     let command = match Agent::load(&layout::identity_file(&worktree.git_dir)) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs::Root;
-use shopfloor_core::git::{clean, leads_back, private_dir, recorded_path};
+use shopfloor_core::git::{clean, common_of, leads_back, private_dir, recorded_path};
 use shopfloor_core::known_dirs::DirList;
 use shopfloor_core::path::RelPath;
 
@@ -38,8 +38,9 @@ pub fn moved(place: &Place, base: &Path) -> Result<Vec<MovedWorktree>> {
             continue;
         }
         let was = || Root::open(&worktree.path).ok().and_then(|dir| claimed(place, &worktree, dir, false));
-        let below = || candidates(&worktree, &tops, base).find_map(|dir| claimed(place, &worktree, dir, true));
-        if let Some(moved) = was().or_else(|| without_dot_git(place, &worktree)).or_else(below) {
+        let elsewhere = || candidates(&worktree, &tops, base).chain(copied(place, &worktree));
+        let found_there = || elsewhere().find_map(|dir| claimed(place, &worktree, dir, true));
+        if let Some(moved) = was().or_else(|| without_dot_git(place, &worktree)).or_else(found_there) {
             tops.push(moved.path.clone());
             found.push(moved);
         }
@@ -72,13 +73,25 @@ fn candidates(worktree: &Worktree, tops: &[PathBuf], base: &Path) -> impl Iterat
     ends.into_iter().flat_map(move |end| tops.iter().filter_map(move |top| open(top, &end)).collect::<Vec<_>>())
 }
 
+/// The copy of the worktree of another repository that is at the recorded place: of a worktree beside its main checkout, which
+/// was copied with that. It is as far from this repository as the original from its own.
+fn copied(place: &Place, worktree: &Worktree) -> Option<Root> {
+    let original = private_dir(&worktree.path)?;
+    let common_dir = common_of(&original)?;
+    let shared = common_dir.ancestors().find(|dir| worktree.path.starts_with(dir))?;
+    let top = place.common_dir.ancestors().nth(common_dir.strip_prefix(shared).ok()?.components().count())?;
+    let way = RelPath::parse_os(worktree.path.strip_prefix(shared).ok()?.as_os_str()).ok()?;
+    let dir = Root::open(top).ok()?.below(&way).ok()??;
+    (private_dir(dir.path())? == original).then_some(dir)
+}
+
 /// The directory as the new place of this worktree, if its `.git` file names a record of this name that is this one or
 /// gone. The record's path may have been written by an agent, and lead to a person's other worktree: where the record that
 /// is named is gone, this repository was moved, or another one is away, so our record of the agent has to be about the
 /// directory.
 ///
-/// Below a checkout of this repository (`is_within`) it may be the copy of a worktree that another repository still has
-/// at its place: then this repository is a copy, too.
+/// Below a checkout of this repository, or where [`copied`] finds one (`is_within`), it may be the copy of a worktree that
+/// another repository still has at its place: then this repository is a copy, too.
 fn claimed(place: &Place, worktree: &Worktree, dir: Root, is_within: bool) -> Option<MovedWorktree> {
     let path = dir.path().to_path_buf();
     let says = dir.read_dot_git()?;

@@ -120,13 +120,17 @@ fn a_worktree_that_was_moved_from_where_another_one_is_now_keeps_its_record() {
     std::fs::rename(&x.path, &moved.path).unwrap();
     other.git(&["worktree", "add", "-q", x.path.to_str().unwrap()]);
     for told in [app.spawn(&["doctor"]).exit(1), app.spawn(&["repair"]).exit(0)] {
-        told.out_has("trees/x is another worktree by now").out_has("run `git worktree repair PLACE`");
+        told.out_has("trees/x is another worktree by now").out_has("run `echo PLACE/.git > ");
         assert!(!told.stdout.contains("rm -r"), "{told}");
     }
     app.spawn(&["remove", "x"]).exit(1).err_has("another one has its place, `worktree-spawn repair` ");
-    app.git(&["worktree", "repair", moved.path.to_str().unwrap()]);
+    let told = app.spawn(&["repair"]).exit(0).stdout;
+    app.sh(&told.split('`').nth(1).unwrap().replace("PLACE", moved.path.to_str().unwrap())).exit(0);
     assert_eq!(moved.git(&["log", "-1", "--format=%s"]), "work\n");
     assert_eq!(moved.git(&["status", "--porcelain"]), "A  staged\n");
+    // The other repository still has the worktree that is at the old place.
+    assert_eq!(x.git(&["log", "-1", "--format=%s"]), "start\n");
+    app.spawn(&["doctor"]).exit(0).any_out();
 }
 
 #[test]
@@ -149,6 +153,27 @@ fn a_copied_repository_leaves_the_original_alone() {
         ),
         ("main.x\n".to_owned(), "main.x\n".to_owned())
     );
+}
+
+#[test]
+fn the_worktrees_beside_a_copied_checkout_are_connected_to_the_copy() {
+    let w = World::new();
+    let app = app(&w);
+    let original = w.at(app.spawn(&["subtree", "x", "--base-dir", "../trees"]).succeeds().stdout.trim_end());
+    let dot_git = original.read(".git");
+    w.at(w.home("")).sh("cp -a eng eng2 && cp -a eng/repos/app alone").exit(0);
+    let copy = w.at(w.home("eng2/repos/app"));
+    let copied = w.at(copy.path.join("../trees").join(original.path.file_name().unwrap()));
+    copy.spawn(&["repair", "--dry-run"]).exit(0).out_has("would reconnect ").out_has("eng2/repos/trees/");
+    copy.spawn(&["repair"]).exit(0).out_has("reconnected ");
+    copied.commit("in-copy", "1");
+    assert_eq!(copied.git(&["rev-parse", "HEAD"]), copy.git(&["rev-parse", "main.x"]));
+    assert_eq!(copied.spawn(&["whoami"]).exit(0).stdout, "main.x\n");
+    // A copy of the checkout alone has none, and takes none.
+    w.at(w.home("alone")).spawn(&["repair"]).exit(0).out_has("is another worktree by now");
+    assert_eq!(original.read(".git"), dot_git);
+    original.commit("in-original", "1");
+    assert_eq!(original.git(&["rev-parse", "HEAD"]), app.git(&["rev-parse", "main.x"]));
 }
 
 #[test]
