@@ -166,7 +166,12 @@ pub fn has_known_type(path: &str, value: &str) -> bool {
 
 /// Whether nothing below this key path of such settings starts a program or frees one from asking.
 pub fn is_harmless(path: &str) -> bool {
-    is_like(path, HARMLESS) && !is_like(path, HARMFUL)
+    is_like(path, HARMLESS) && !is_like(path, HARMFUL) && path.strip_prefix("env.").is_none_or(is_name)
+}
+
+/// Whether this can only be the name of one variable. One that is called `A=1 B` sets `A` in a program that is given it.
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| !c.is_ascii_digit()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// Whether this value starts nothing there: a switch or a number as a variable or under a key of an editor, which has
@@ -175,7 +180,7 @@ pub fn is_harmless_value(path: &str, is_dotted: bool, value: &str) -> bool {
     let is_free = |path: &str| kind(path) == UNKNOWN && !is_like(path, HARMFUL);
     let is_number = |value: &str| matches!(value, "true" | "false") || value.parse::<f64>().is_ok();
     match path.strip_prefix("env.") {
-        Some(name) => !starts_programs(name) && is_number(value.trim_matches('"')),
+        Some(name) => is_name(name) && !starts_programs(name) && is_number(value.trim_matches('"')),
         None if path == "permissions.defaultMode" => matches!(value, "\"plan\"" | "\"default\""),
         None => is_dotted && is_free(path) && is_number(value),
     }
@@ -373,37 +378,14 @@ mod tests {
         ] {
             assert_eq!(of(path), (false, true), "{path}");
         }
-        for path in [
-            ".envrc",
-            "sub/.envrc.local",
-            ".claude/hooks/a/b",
-            ".claude/skills/x.md",
-            "a/.kiro/x",
-            "mise.local.toml",
-            "X.SH",
-            "compose.override.yml",
-            "mprocs.yaml",
-            ".docker/config.json",
-            "kubeconfig.yaml",
-            "init.gradle",
-            "x.bazelrc",
-            "toolchain.cmake",
-            ".bsp/sbt.json",
-            "sub/process-compose.override.yml",
-            "jest.config.json",
-            ".markdownlint-cli2.jsonc",
-            "dprint.json",
-            "electron-builder.yml",
-            ".neoconf.json",
-            "angular.json",
-            "api/local.settings.json",
-        ] {
-            assert_eq!(of(path), (true, false), "{path}");
-        }
-        let local = "cabal.project.local cabal.project.freeze hie.yaml docs/book.toml CMakePresets.json rebar.config \
+        let run = ".envrc sub/.envrc.local .claude/hooks/a/b .claude/skills/x.md a/.kiro/x mise.local.toml X.SH \
+            compose.override.yml mprocs.yaml .docker/config.json kubeconfig.yaml init.gradle x.bazelrc toolchain.cmake \
+            .bsp/sbt.json sub/process-compose.override.yml jest.config.json .markdownlint-cli2.jsonc dprint.json \
+            electron-builder.yml .neoconf.json angular.json api/local.settings.json \
+            cabal.project.local cabal.project.freeze hie.yaml docs/book.toml CMakePresets.json rebar.config \
             rebar.config.script hatch.toml .gitlab-ci-local.yml .yardopts .sqlfluff .solargraph.yml .rubocop_todo.yml \
             jupyter_server_config.json elm-watch.json public/.htaccess Debug.xcconfig composer.json";
-        for path in local.split_ascii_whitespace() {
+        for path in run.split_ascii_whitespace() {
             assert_eq!(of(path), (true, false), "{path}");
         }
         assert!(of(".vscode/tasks.json").0);

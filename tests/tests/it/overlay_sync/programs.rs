@@ -25,7 +25,7 @@ fn why(s: &Scene<'_>, path: &str) -> String {
 }
 
 /// A file, its text, the text that an agent writes, the entry that waits, and what it is.
-const SETTINGS: [[&str; 5]; 35] = [
+const SETTINGS: [[&str; 5]; 36] = [
     [LOCAL, "{}", r#"{"statusLine": {"type": "command", "command": "evil"}}"#, "statusLine", "a status line"],
     [".claude/settings.json", "{}", r#"{"apiKeyHelper": "evil"}"#, "apiKeyHelper", "a helper"],
     ["a/.claude/settings.json", "{}", r#"{"awsAuthRefresh": "evil"}"#, "awsAuthRefresh", "a helper"],
@@ -65,6 +65,13 @@ const SETTINGS: [[&str; 5]; 35] = [
     ["p/.claude/settings.json", "{}", r#"{"cleanupPeriodDays": "9"}"#, "cleanup", "perhaps a program"],
     ["q/.claude/settings.json", "{}", r#"{"env": {"MAX_X": {}}}"#, "env", "the environment"],
     ["t/.claude/settings.json", "{}", r#"{"env": {"FOO": []}}"#, "env", "the environment"],
+    [
+        "v/.claude/settings.json",
+        "{}",
+        r#"{"env": {"NODE_OPTIONS=-r/x -": "1", "PATH=/x:_TELEMETRY": ":/y", " ENV": "1", "A\nENV": 1, "export ENV": 1}}"#,
+        "env",
+        "the environment",
+    ],
     ["u/.claude/settings.json", "{}", r#"{"attribution": {"commit": []}}"#, "attribution", "perhaps a program"],
     ["r/.claude/settings.json", "{}", r#"{"outputStyle": "x"}"#, "outputStyle", "perhaps a program"],
     ["b/.vscode/settings.json", "{}", r#"{"amp.x": true}"#, "amp.x", "perhaps a program"],
@@ -355,45 +362,28 @@ fn a_text_under_review_is_shown_as_text() {
 
 #[test]
 fn a_file_that_programs_run_waits_as_a_whole_unless_a_person_trusts_it() {
-    let files = [
-        ".envrc",
-        ".env.sh",
-        ".vscode/tasks.json",
-        ".claude/hooks/check",
-        ".claude/commands/x.md",
-        "mise.local.toml",
-        ".mise.toml",
-        "lefthook-local.yml",
-        ".husky/pre-commit",
-        "Makefile.local",
-        ".npmrc",
-        ".claude/guard.py",
-        ".claude/bin/check",
-        ".codex/rules/default.rules",
-        ".gemini/sandbox.Dockerfile",
-        "docker-compose.yml",
-        ".eslintrc.yml",
-        ".golangci.yml",
-        ".mypy.ini",
-        "x-script",
-    ];
+    let files = ".envrc .env.sh .vscode/tasks.json .claude/hooks/check .claude/commands/x.md mise.local.toml .mise.toml \
+        lefthook-local.yml .husky/pre-commit Makefile.local .npmrc .claude/guard.py .claude/bin/check \
+        .codex/rules/default.rules .gemini/sandbox.Dockerfile docker-compose.yml .eslintrc.yml .golangci.yml .mypy.ini \
+        x-script";
+    let files: Vec<&str> = files.split_ascii_whitespace().collect();
     let start = |path: &str| match path.rsplit_once('.') {
         Some((_, "json")) => "{}",
         _ if path == "x-script" => "#!/bin/sh\n",
         _ => "# start\n",
     };
     let w = World::new();
-    let s = ignoring(&w, &files.map(|path| (path, start(path))));
+    let s = ignoring(&w, &files.iter().map(|&path| (path, start(path))).collect::<Vec<_>>());
     let edit = |path: &str| match path.rsplit_once('.') {
         Some((_, "json")) => "{\"tasks\": []}",
         Some((_, "yml")) => "# start\nx: evil\n",
         _ => "# start\nx = \"evil\"\n",
     };
-    for path in files {
+    for &path in &files {
         s.a.write(path, edit(path));
     }
     s.sync(1).any_err();
-    for path in files {
+    for &path in &files {
         s.all_but(&s.a, path, start(path));
         assert_eq!(why(&s, path), "programs run this file (a program)");
     }
