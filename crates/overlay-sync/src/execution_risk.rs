@@ -91,7 +91,7 @@ const TYPES: &[(&str, Check)] = &[
         is_json::<bool>,
     ),
     ("cleanupPeriodDays model_context_window map-tokens tab_size preferred_line_length", is_json::<f64>),
-    ("env.*", |value| !value.starts_with(['[', '{'])),
+    ("env.*", |value| !value.starts_with(['[', '{']) && value != "null"),
     ("theme icon_theme", |value| value.starts_with('{') || is_json::<String>(value)),
 ];
 
