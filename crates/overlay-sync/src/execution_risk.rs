@@ -141,6 +141,11 @@ pub fn holds_settings(path: &Path) -> bool {
     ends_like(path, SETTINGS) || below_agents(path).is_some_and(is_data)
 }
 
+/// Whether keys at the top of a file with this path have dots, or are blocks for a language, as those of VS Code.
+pub fn has_dotted_keys(path: &Path) -> bool {
+    ends_like(path, ".vscode/*")
+}
+
 /// What follows the directory of an agent program in a path.
 fn below_agents(path: &Path) -> Option<String> {
     let path = path.to_string_lossy().to_lowercase();

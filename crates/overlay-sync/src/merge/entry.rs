@@ -229,14 +229,14 @@ fn is_more(path: &str, tree: &Tree, known: &[&Tree], depth: usize) -> bool {
     }
 }
 
-/// The outermost entries in these texts of an agent program's settings under which nothing is harmless. `None` if one of
-/// the texts has no entries, or they have too many to be settings.
-pub fn unsafe_entries(kind: FileType, texts: &[&[u8]]) -> Option<Vec<EntryPath>> {
+/// The outermost entries in these texts of settings under which nothing is harmless; `has_dotted` says whether their keys
+/// are those of an editor. `None` if one of the texts has no entries, or they have too many to be settings.
+pub fn unsafe_entries(kind: FileType, texts: &[&[u8]], has_dotted: bool) -> Option<Vec<EntryPath>> {
     let texts = texts.iter().filter(|bytes| !bytes.trim_ascii().is_empty());
     let trees = texts.map(|bytes| kind.tree(bytes)).collect::<Option<Vec<Tree>>>()?;
     let mut found = Vec::new();
     let is_object = trees.iter().all(|tree| matches!(tree, Tree::Object(_)));
-    find_unsafe(&mut Vec::new(), &trees.iter().collect::<Vec<_>>(), &mut found);
+    find_unsafe(has_dotted, &mut Vec::new(), &trees.iter().collect::<Vec<_>>(), &mut found);
     (is_object && found.len() < 1000).then_some(found)
 }
 
@@ -247,10 +247,15 @@ fn below_block(path: &[String]) -> &[String] {
 }
 
 /// Finds them among what the trees have at a path; `true` if something there is harmless.
-fn find_unsafe(path: &mut Vec<String>, trees: &[&Tree], found: &mut Vec<EntryPath>) -> bool {
+fn find_unsafe(has_dotted: bool, path: &mut Vec<String>, trees: &[&Tree], found: &mut Vec<EntryPath>) -> bool {
     let parts = below_block(path);
     let (spelled, before) = (parts.join("."), found.len());
     let is_dotted = parts.len() == 1 && parts[0].contains('.');
+    // For an agent program it is no path, but one key, which it does not know.
+    if !has_dotted && (is_dotted || parts.len() < path.len()) {
+        found.push(EntryPath(path.clone()));
+        return false;
+    }
     let is_harmless =
         |tree: &&Tree| matches!(tree, Tree::Leaf(leaf) if execution_risk::is_harmless_value(&spelled, is_dotted, leaf));
     let has_type = |tree: &&Tree| execution_risk::has_known_type(&spelled, &tree.spelling());
@@ -263,7 +268,7 @@ fn find_unsafe(path: &mut Vec<String>, trees: &[&Tree], found: &mut Vec<EntryPat
         for key in keys {
             let below: Vec<&Tree> = trees.iter().filter_map(|tree| tree.key(key)).collect();
             path.push(key.clone());
-            is_mixed |= find_unsafe(path, &below, found);
+            is_mixed |= find_unsafe(has_dotted, path, &below, found);
             path.pop();
         }
         if is_mixed {

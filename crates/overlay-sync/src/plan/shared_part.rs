@@ -223,7 +223,7 @@ fn started(file: &FileView<'_>, text: &[u8], known: &[&[u8]], is_edit: bool) -> 
         return Err(runs.into());
     }
     if execution_risk::holds_settings(path) {
-        let mut entries = unsafe_entries(file.kind, &texts).ok_or(runs)?;
+        let mut entries = unsafe_entries(file.kind, &texts, execution_risk::has_dotted_keys(path)).ok_or(runs)?;
         let own = review.iter().filter(|key| !entries.contains(key));
         found[0] = additions(file.kind, text, &entries.iter().chain(own).cloned().collect::<Vec<_>>(), known);
         refuse_endless(found[0].len())?;

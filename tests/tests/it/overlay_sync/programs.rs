@@ -25,7 +25,7 @@ fn why(s: &Scene<'_>, path: &str) -> String {
 }
 
 /// A file, its text, the text that an agent writes, the entry that waits, and what it is.
-const SETTINGS: [[&str; 5]; 37] = [
+const SETTINGS: [[&str; 5]; 39] = [
     [LOCAL, "{}", r#"{"statusLine": {"type": "command", "command": "evil"}}"#, "statusLine", "a status line"],
     [".claude/settings.json", "{}", r#"{"apiKeyHelper": "evil"}"#, "apiKeyHelper", "a helper"],
     ["a/.claude/settings.json", "{}", r#"{"awsAuthRefresh": "evil"}"#, "awsAuthRefresh", "a helper"],
@@ -65,6 +65,8 @@ const SETTINGS: [[&str; 5]; 37] = [
     ["p/.claude/settings.json", "{}", r#"{"cleanupPeriodDays": "9"}"#, "cleanup", "perhaps a program"],
     ["q/.claude/settings.json", "{}", r#"{"env": {"MAX_X": {}}}"#, "env", "the environment"],
     ["t/.claude/settings.json", "{}", r#"{"env": {"FOO": []}}"#, "env", "the environment"],
+    ["z/.claude/settings.json", "{}", r#"{"permissions.allow": ["X"]}"#, "permissions.allow", "wider permissions"],
+    ["y/.claude/settings.json", "{}", r#"{"[x]": {"model": "m"}, "a.b": true}"#, "[x]", "perhaps a program"],
     [
         "w/.claude/settings.json",
         r#"{"env": {"DISABLE_X": "1"}}"#,
