@@ -14,7 +14,7 @@ use crate::apply::outcome::SyncOutcome;
 use crate::apply::overlay_change::{OverlayChange, make};
 use crate::apply::verdict::{Verdict, give};
 use crate::facts::overlay::Overlay;
-use crate::facts::versions::{Origin, Version, waiting};
+use crate::facts::versions::{Origin, Version};
 use crate::storage::{Ground, Side};
 use crate::store::LogRecord;
 use crate::sync_action::SyncRule;
@@ -35,7 +35,7 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<(
         let is_written = |path: &&RelPath| late_writes::state(&late, path) == Some(LateState::Written);
         let written: Vec<&RelPath> = managed.keys().filter(is_written).collect();
         let (what, root) = ("would bring back what a program wrote late to", disk.root(side));
-        written.iter().for_each(|path| print(ui, what, &LogRecord::new(&now, &root, path, rule)));
+        written.iter().for_each(|path| print(ui, what, &LogRecord::new(&now, &root, path, rule), ""));
         !written.is_empty()
     };
     let mut has_late = print_late(Side::Overlay, SyncRule::Pull);
@@ -46,7 +46,7 @@ pub fn preview(ui: &Ui, overlay: &Overlay, workspaces: &[Workspace]) -> Result<(
     let outcome = disk.sync_workspaces(&mut synced)?;
     let is_in_step = outcome.events.is_empty() && outcome.open.is_empty() && !has_late;
     let (exit, troubled) = (outcome.exit(), outcome.troubled.clone());
-    print_foreseen(ui, &now, &synced, &[], outcome);
+    print_foreseen(ui, &synced, outcome);
     if is_in_step {
         ui.note("everything is in step");
     }
@@ -91,7 +91,6 @@ fn foresee<T>(
     overlay.require()?;
     let mut workspaces = overlay.workspaces(&[])?;
     let mut disk = DryDisk::open(overlay, &workspaces)?;
-    let known: Vec<String> = waiting(&workspaces).into_iter().map(|version| version.id).collect();
     let before = disk.sync_workspaces(&mut workspaces)?;
     let (path, acted) = act(&disk, &mut workspaces)?;
     let mut outcome = disk.sync_workspaces(&mut workspaces)?;
@@ -99,40 +98,37 @@ fn foresee<T>(
     // The second sync tells what is still open.
     outcome.events = [before.events, outcome.events].concat();
     outcome.conflicts += before.conflicts;
-    print_foreseen(ui, &time::render(overlay.env.now), &workspaces, &known, outcome);
+    print_foreseen(ui, &workspaces, outcome);
     Ok((acted, exit))
 }
 
-/// Prints what the passes of a sync would write, and what would wait. What is held under a `known` id is open already.
-fn print_foreseen(ui: &Ui, now: &str, workspaces: &[Workspace], known: &[String], mut outcome: SyncOutcome) {
-    for event in outcome.events.iter().filter(|event| event.rule != SyncRule::Hold) {
+/// Prints what the passes of a sync would do, and what waits already.
+fn print_foreseen(ui: &Ui, workspaces: &[Workspace], mut outcome: SyncOutcome) {
+    for event in &outcome.events {
+        let of = workspaces.iter().find(|workspace| workspace.root.to_string_lossy() == event.workspace);
+        let held = of.and_then(|of| of.held.get(&event.path)).filter(|_| event.rule == SyncRule::Hold);
         let what = match (event.rule, event.to) {
             (SyncRule::Pull, None) => "would remove".to_owned(),
             (SyncRule::Command, _) => "would ask the merge command about".to_owned(),
+            _ if held.is_some_and(|held| held.part) => "would hold a part of".to_owned(),
             (rule, _) => format!("would {rule}"),
         };
-        print(ui, &what, event);
-    }
-    for workspace in workspaces.iter().filter(|workspace| outcome.troubled.contains(&workspace.id)) {
-        for (path, held) in &workspace.held {
-            let id = held.id(path);
-            if known.contains(&id) {
-                continue;
-            }
+        print(ui, &what, event, held.map_or("", |held| held.why.as_str()));
+        if let Some(held) = held {
             // What is not held yet has no id that `accept` takes.
-            outcome.open.retain(|line| !line.contains(&id));
-            let part = if held.part { "a part of " } else { "" };
-            let record = LogRecord::new(now, &workspace.root, path, SyncRule::Hold);
-            print(ui, &format!("would hold {part}({})", held.why), &LogRecord { from: held.here, ..record });
+            let (id, its) = (held.id(&event.path), format!("{}: ", event.workspace));
+            outcome.open.retain(|line| !(line.starts_with(&its) && line.contains(&id)));
         }
     }
     outcome.notes.clear();
     outcome.print_open(ui);
 }
 
-fn print(ui: &Ui, what: &str, record: &LogRecord) {
+fn print(ui: &Ui, what: &str, record: &LogRecord, why: &str) {
     if ui.is_json() {
         return ui.json_of_both(record, &json!({ "worktree": record.workspace }));
     }
-    ui.line(format!("{what} {} ({})", printable(&record.path.to_string()), printable(&record.workspace)));
+    let (path, workspace) = (printable(&record.path.to_string()), printable(&record.workspace));
+    let why = if why.is_empty() { String::new() } else { format!(": {}", printable(why)) };
+    ui.line(format!("{what} {path} ({workspace}){why}"));
 }

@@ -146,7 +146,8 @@ fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
         .replace("{\n  \"p", "{\n  \"hooks\": {\"Stop\": [{\"command\": \"curl x\"}]},\n  \"p");
     s.a.write(SETTINGS, &hooked);
     let foretold = s.app.overlay(&["sync", "-n"]).exit(1);
-    foretold.out_has("would push .data/shared.json").out_has("would hold a part of (it adds to `hooks`");
+    foretold.out_has("would push .data/shared.json").out_has("would hold a part of .data/shared.json (");
+    foretold.out_has("/a): it adds to `hooks`");
     s.sync(1).err_has("a part of").err_has("adds to `hooks`");
     s.all_but(&s.a, SETTINGS, &allow("\"Read\", \"Edit\""));
     assert_eq!(s.a.read(SETTINGS), hooked);
@@ -156,6 +157,10 @@ fn additions_that_run_code_wait_while_the_rest_of_the_edit_is_synced() {
     assert_eq!(dropped.stderr.matches("a part of").count(), 1, "{dropped}");
     // While it is held there is nothing more to do. Other edits still arrive, even in that workspace.
     assert_eq!(s.sync(1).any_err().stdout, "");
+    for form in [&["sync", "-n"][..], &["sync", "-n", "--json"]] {
+        let foretold = s.app.overlay(form).exit(1);
+        assert_eq!(foretold.err_has(&format!("run `overlay-sync accept {}`", s.held_ids()[0])).stdout, "");
+    }
     s.b.write(SETTINGS, &allow("\"Read\", \"Edit\", \"Web\""));
     s.sync(1).any_err();
     assert!(s.a.read(SETTINGS).contains("Web") && s.a.read(SETTINGS).contains("curl x"));

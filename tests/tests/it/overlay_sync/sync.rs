@@ -173,20 +173,22 @@ fn a_dry_run_of_any_command_changes_nothing() {
     let w = World::new();
     let s = scene(&w);
     s.put(".env", "A=1\nB=1\n");
+    s.put(".env.other", "A=1\n");
     s.attach();
     s.a.write(".env", "");
     s.b.write(".env.new", "N=1\n");
     s.sync(1).any_err();
     let held = s.held();
+    s.b.write(".env.other", "");
     let before = (w.at(s.overlay("")).snapshot(), s.a.snapshot(), s.b.snapshot());
     for (args, status, told) in [
-        (&["sync"][..], 1, "would hold (it is empty)"),
+        (&["sync"][..], 1, "/b): it is empty"),
         (&["add", ".env.new"], 0, "would add .env.new"),
-        (&["detach"], 1, "would hold"),
+        (&["detach"], 1, "would hold .env.other ("),
         (&["accept", id(&held[0])], 0, "would accept .env"),
         (&["reject", id(&held[0])], 0, "would reject .env"),
         (&["drop", ".env", "A"], 1, "would drop A from .env"),
-        (&["watch"], 1, "would hold"),
+        (&["watch"], 1, "would hold .env.other ("),
     ] {
         s.b.overlay(&[args, &["-n"]].concat()).exit(status).any_err().out_has(told);
     }
