@@ -35,11 +35,19 @@ pub fn deliver(ctx: &Context<'_>, before: &Worker, input: &Input, text: &str) ->
         Some(_) => require_no_typist(ctx, before, input.is_forced()).map(drop)?,
         None => require_free(ctx, before, input.is_forced())?,
     }
-    let (worker, must_deliver) = transition::record(ctx, name, input)?;
-    if !must_deliver {
-        return Err(failure::WRONG_STATE.failure(format!("{} is {}", worker.name, worker.task.word())));
-    }
-    match send(ctx, &worker, &agent, input, text) {
+    let is_begun = || Ok::<_, Failure>(ctx.worker(name)?.pending_send != before.pending_send);
+    let sent = match transition::record(ctx, name, input) {
+        Ok((worker, true)) => send(ctx, &worker, &agent, input, text),
+        Ok((worker, false)) => {
+            return Err(failure::WRONG_STATE.failure(format!("{} is {}", worker.name, worker.task.word())));
+        }
+        // The intent is written, and what follows has failed.
+        Err(failure) if is_begun().unwrap_or(false) => {
+            Err(typing::not_delivered(name, failure.hint("run the same command again")))
+        }
+        Err(failure) => return Err(failure),
+    };
+    match sent {
         Ok(verdict) => {
             let sent = transition::record(ctx, name, &Input::Sent).map_err(|failure| {
                 let hint = "do not give it again if it is there; the next text goes with `--force`";
@@ -50,14 +58,19 @@ pub fn deliver(ctx: &Context<'_>, before: &Worker, input: &Input, text: &str) ->
         }
         Err(failure) if typing::is_nothing_typed(&failure) => {
             let back = Input::NotSent { back: Box::new(before.clone()) };
-            transition::record(ctx, name, &back).map_err(|cause| {
-                let again = match input {
-                    Input::Message { .. } => "run the same command again with `--force`".to_owned(),
-                    _ if worker.work.queued.is_some() => "the queue gives it again".to_owned(),
-                    _ => format!("run `worker-ctl start --resume {name}`, because {name} has its task now"),
-                };
-                unrecorded(cause, &failure.message, format!("mend the cause, then {again}"))
-            })?;
+            match transition::record(ctx, name, &back) {
+                Err(cause) if is_begun().unwrap_or(true) => {
+                    let again = match input {
+                        Input::Message { .. } => "run the same command again with `--force`".to_owned(),
+                        Input::Start { queued: Some(_), .. } => "the queue gives it again".to_owned(),
+                        _ => format!("run `worker-ctl start --resume {name}`, because {name} has its task now"),
+                    };
+                    return Err(unrecorded(cause, &failure.message, format!("mend the cause, then {again}")));
+                }
+                // The record is as it was before.
+                Err(cause) => ctx.ui.warn(format!("{name}: {cause}")),
+                Ok(_) => {}
+            }
             Err(failure)
         }
         Err(mut failure) => {

@@ -235,6 +235,7 @@ pub fn exited(ctx: &Context<'_>, worker: &Worker, agent: &AgentTable, (pane, end
 pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<String>) -> Result<()> {
     let not_delivered =
         |why: String| failure::NOT_DELIVERED.failure(format!("{} did not get its task: {why}", worker.name));
+    let nothing_typed = |failure: Failure| typing::not_delivered(&worker.name, failure);
     let is_continued = !resume.is_empty();
     let ready = || -> Result<_> {
         let (tmux, agent) = (ctx.tmux()?, ctx.root.agent_of(worker)?);
@@ -245,12 +246,12 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
         let argv = with_text(argv, &agent, text, (&file, &shown));
         Ok((tmux, pane, runner::wrapped(ctx, worker, argv, &variables)?, variables))
     };
-    let (tmux, pane, (argv, job), variables) =
-        ready().map_err(|failure| typing::not_delivered(&worker.name, failure))?;
+    let (tmux, pane, (argv, job), variables) = ready().map_err(nothing_typed)?;
     let log = layout::worker_log(&ctx.root.path, &worker.name);
-    let head = end_program(ctx, worker, &pane)?;
-    jobs::end_all(ctx, &[&worker.name]).map_err(|failure| typing::not_delivered(&worker.name, failure))?;
-    transition::record(ctx, &worker.name, &Input::Restarting { head, job: job.clone() })?;
+    let head = end_program(ctx, worker, &pane).map_err(nothing_typed)?;
+    jobs::end_all(ctx, &[&worker.name]).map_err(nothing_typed)?;
+    let restarting = Input::Restarting { head, job: job.clone() };
+    transition::record(ctx, &worker.name, &restarting).map_err(nothing_typed)?;
     let mut now = tmux
         .start_program(worker, Some(&pane), &with_path(ctx, variables), &argv, &log)
         .map_err(|failure| not_delivered(failure.to_string()))?;
@@ -291,8 +292,7 @@ fn end_program(ctx: &Context<'_>, worker: &Worker, pane: &Pane) -> Result<Option
     let find = || processes::find(ctx.env, &ctx.root.path, &[&worker.name], &[pane.pid], Some(pane.server));
     let (before, running) = (head()?, find());
     // A kill may come before the program is started anew, and this end is no crash.
-    let noted = ctx.update_worker(&worker.name, |worker| worker.program.dead_pane = Some(pane.id.clone()));
-    noted.map_err(|failure| typing::not_delivered(&worker.name, failure))?;
+    ctx.update_worker(&worker.name, |worker| worker.program.dead_pane = Some(pane.id.clone()))?;
     let _ = kill_process(program, Signal::HUP);
     let is_over = || find().iter().all(|process| process.pid != pane.pid && running.contains(process));
     poll::holds(INTERRUPT_GRACE, POLL, is_over);

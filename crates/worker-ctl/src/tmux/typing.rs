@@ -150,15 +150,16 @@ pub fn type_buffer(
     refuse_question: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
     // Check again, because the preparation may have taken some time. From here on only milliseconds pass.
-    if !is_forced && let Err(occupied) = require_free(tmux, name, pane) {
-        tmux.run(&["delete-buffer", "-b", buffer])?;
-        return Err(occupied);
+    let drop_buffer = || drop(tmux.run(&["delete-buffer", "-b", buffer]));
+    if !is_forced && let Err(failure) = require_free(tmux, name, pane) {
+        drop_buffer();
+        return Err(not_delivered(name, failure));
     }
     let _deferred = proc::defer_signals();
     let brackets: &[&str] = if agent.paste == Paste::Lines { &[] } else { &["-p"] };
     let paste = [&["paste-buffer"], brackets, &["-d", "-b", buffer, "-t", pane]].concat();
     if !send_keys(tmux, pane, &paste)? {
-        tmux.run(&["delete-buffer", "-b", buffer])?;
+        drop_buffer();
         return Err(not_delivered(name, Failure::failed("tmux could not paste")));
     }
     thread::sleep(debounce(length));

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{agent, kill_agent, prompts, refused, send_message, staff, tree};
+use crate::support::worker::{agent, kill_agent, prompts, refused, send_message, staff, tree, work};
 use crate::support::world::{World, text, wait_for, which, write};
 
 /// An agent whose terminal shows what is typed. It prints nothing itself, because that would be mixed into what the
@@ -197,6 +197,25 @@ fn a_text_that_was_not_typed_is_given_again_before_any_other() {
     given_again(&["reject", "adam", "Say why."], 2, "Say why.");
     floor.app.commit("README.md", "theirs\n");
     given_again(&["rebase", "adam"], 3, "conflict");
+}
+
+#[test]
+fn an_intent_that_nothing_could_follow_is_taken_back() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    work(&floor, "adam", "COMMIT a.txt a Say a");
+    floor.ctl(&["review", "adam"]).succeeds();
+    let record = || ["task", "reviewed_sha", "pending", "notes"].map(|key| floor.status("adam")[key].clone());
+    let before = record();
+    // After the last look before the intent is written, there is no git any more.
+    let gone = "case \"$GONE $*\" in '1 '*core.quotePath=false*) rm -f \"$0\" ;; esac";
+    w.program("git", &format!("{gone}\nexec '{}' \"$@\"", which("git").display()));
+    let reject = ["reject", "adam", "Say b."];
+    let failed = floor.root.run_with("worker-ctl", &reject, &[("GONE", "1")]).exit(4);
+    failed.err_has("nothing was typed to adam: cannot run").err_has("run the same command again");
+    assert_eq!((record(), floor.prompts().len()), (before, 1));
+    floor.ctl(&reject).succeeds();
+    wait_for(|| floor.prompts().len() == 2);
 }
 
 /// The command that clears the context is typed too. After a kill, the task is not appended to it.
