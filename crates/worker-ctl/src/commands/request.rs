@@ -113,7 +113,7 @@ fn carry_out(
     if *plan != Push::Nothing {
         let then = "mend what it says, then run the same command again";
         if let Err(failure) = push(own, remote, (sha, branch), replaces, then) {
-            ctx.update_worker(name, |worker| worker.pushed = before.pushed)?;
+            ctx.warn_on_failure(name, || ctx.update_worker(name, |worker| worker.pushed = before.pushed));
             return Err(failure);
         }
     }
@@ -134,10 +134,12 @@ fn carry_out(
         }
         made => made?,
     };
-    if ctx.repo.is_own {
-        set_upstream(own, &before.branch, (&remote.name, branch))?;
+    let upstream = if ctx.repo.is_own { set_upstream(own, &before.branch, (&remote.name, branch)) } else { Ok(()) };
+    // A failure would say that no request was made.
+    if let Err(failure) = upstream.and(Requests::outdated(&ctx.root.path)) {
+        let again = "the same command records it";
+        ctx.ui.warn(format!("the request of {name} is there, but this could not be recorded: {failure}; {again}"));
     }
-    Requests::outdated(&ctx.root.path)?;
     match ctx.ui.is_json() {
         true => ctx.ui.json(&answer(facts, plan, &url)),
         false => ctx.ui.line(printable(&url)),
