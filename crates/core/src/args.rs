@@ -17,6 +17,7 @@ use rustix::process::umask;
 use crate::config::{Setting, SettingFlag, SettingType, Users, expand_home};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
+use crate::git_hook;
 use crate::proc;
 use crate::time::{self, Unit};
 use crate::ui::{Options, Ui};
@@ -284,12 +285,13 @@ fn without_dashed_texts(command: clap::Command) -> clap::Command {
     command.mut_subcommands(without_dashed_texts)
 }
 
-/// Puts the tool's name into the examples that several tools share.
+/// Puts the tool's name, and that of its first hook, into the examples that several tools share.
 fn name_examples(mut command: clap::Command) -> clap::Command {
     let tool = command.get_name().to_owned();
     for sub in command.get_subcommands_mut().flat_map(clap::Command::get_subcommands_mut) {
         if let Some(example) = sub.get_after_help().map(ToString::to_string).filter(|text| text.contains("{tool}")) {
-            *sub = sub.clone().after_help(example.replace("{tool}", &tool));
+            let hook = git_hook::of(&tool).next().unwrap_or_default();
+            *sub = sub.clone().after_help(example.replace("{tool}", &tool).replace("{hook}", hook));
         }
     }
     command

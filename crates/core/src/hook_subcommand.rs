@@ -36,7 +36,7 @@ pub enum HookCommand {
     /// Only pre-push and pre-remove can refuse anything; in other hooks problems are notices and the exit code is 0.
     /// git has no hook pre-remove: run `hook run pre-remove PATH` before you remove a worktree, and keep the worktree
     /// if that fails.
-    #[command(after_help = "Example:\n  {tool} hook run post-checkout \"$@\"      # in a hook of your own")]
+    #[command(after_help = "Example:\n  {tool} hook run {hook} \"$@\"      # in a hook of your own")]
     Run {
         /// The hook's name: post-checkout and pre-remove (sweatfile-apply, overlay-sync), pre-push, post-merge or
         /// post-rewrite (ledger-synth)

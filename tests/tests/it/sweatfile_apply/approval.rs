@@ -1,6 +1,6 @@
 //! The repository's sweatfile counts only after a person has approved its exact bytes.
 
-use crate::support::world::{World, mode, text};
+use crate::support::world::{World, find, mode, text};
 
 const SETUP: &str = "setup = [\"echo ran >> log\"]\n[env]\nA = \"1\"\n[files.x]\ncontent = \"c\"\n";
 
@@ -66,13 +66,21 @@ fn approvals_lists_files_and_revoke_removes_approvals() {
     let w = World::new();
     let app = w.app();
     let status = || text(&app.apply(&["approvals", "--json"]).exit(0).json_lines()[0], "/status").to_owned();
+    // The example of the help says whether nothing waits.
+    let help = app.apply(&["approvals", "--help"]).exit(0).stdout.clone();
+    let example =
+        help.lines().map(str::trim).find(|line| line.starts_with("sweatfile-apply approvals --json")).unwrap();
+    let is_well = |exit: i32| assert!(find("jq").is_none() || app.sh(example).exits_with(exit), "{example}");
     assert_eq!(status(), "none");
+    is_well(0);
     app.write("sweatfile", SETUP);
     assert_eq!(status(), "required");
+    is_well(1);
     app.apply(&["approve", "--yes", "--dry-run"]).succeeds();
     assert_eq!(status(), "required");
     app.apply(&["approve", "--yes"]).succeeds();
     assert_eq!(status(), "approved");
+    is_well(0);
     app.apply(&["revoke", "--dry-run"]).succeeds();
     assert_eq!(status(), "approved");
     app.apply(&["revoke"]).succeeds();

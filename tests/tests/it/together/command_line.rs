@@ -16,6 +16,13 @@ fn help_and_version_are_answers() {
     for (group, command) in [("env", "snapshot"), ("env", "diff"), ("env", "review"), ("hook", "run")] {
         app.apply(&[group, command, "--help"]).exit(0).out_has("Example:");
     }
+    // The example names a hook of the tool.
+    for tool in ["sweatfile-apply", "overlay-sync", "ledger-synth"] {
+        let help = app.run(tool, &["hook", "run", "--help"]).exit(0).stdout.clone();
+        let begin = format!("{tool} hook run ");
+        let example = help.lines().find_map(|line| line.trim().strip_prefix(&begin)).unwrap();
+        app.run(tool, &["hook", "run", example.split(' ').next().unwrap()]).exit(0);
+    }
 }
 
 #[test]
