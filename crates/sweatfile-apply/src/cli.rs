@@ -41,7 +41,7 @@ pub enum Command {
     Approve(approve::Args),
     /// List the repository's files that need approval, and whether they have it
     #[command(
-        after_help = "Example:\n  sweatfile-apply approvals --json | jq -se 'all(.status and .status != \"required\")'"
+        after_help = "Example:\n  sweatfile-apply approvals --json |\n    jq -se 'all(.status and .status != \"required\")'"
     )]
     Approvals,
     /// Revoke every approval of this clone
