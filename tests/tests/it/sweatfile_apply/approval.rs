@@ -68,8 +68,7 @@ fn approvals_lists_files_and_revoke_removes_approvals() {
     let status = || text(&app.apply(&["approvals", "--json"]).exit(0).json_lines()[0], "/status").to_owned();
     // The example of the help says whether nothing waits.
     let help = app.apply(&["approvals", "--help"]).exit(0).stdout.clone();
-    let example =
-        help.lines().map(str::trim).find(|line| line.starts_with("sweatfile-apply approvals --json")).unwrap();
+    let example = help.split("Example:\n").nth(1).unwrap();
     let is_well = |exit: i32| assert!(find("jq").is_none() || app.sh(example).exits_with(exit), "{example}");
     assert_eq!(status(), "none");
     is_well(0);
