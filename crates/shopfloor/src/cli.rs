@@ -50,12 +50,14 @@ pub enum Command {
     #[command(alias = "open")]
     Go(go::Args),
     /// Attach your terminal to an agent's: NAME
+    ///
+    /// Exits with 1 if there is no such agent, or its program does not run.
     #[command(after_help = "Example:\n  shopfloor attach feature-a")]
     Attach(Words),
     /// Give a task to an agent that has none: NAME TASK
     ///
     /// An agent whose program does not run is started first; `-` reads the task from stdin. With --task TEXT or --task-file FILE
-    /// instead, it has to run already.
+    /// instead, it has to run already. Exits with 1 if the agent cannot get a task.
     #[command(after_help = "Example:\n  shopfloor start feature-a 'Write the tests, too'")]
     Start(Words),
     /// Send a message to an agent: NAME TEXT, or `-` for stdin
@@ -66,10 +68,13 @@ pub enum Command {
     Send(Words),
     /// Answer what an agent's program asks in a menu: NAME [LINE]
     ///
-    /// Without LINE, prints the lines of the menu.
+    /// Without LINE, prints the lines of the menu. Exits with 1 if the program asks nothing, and with 2 if LINE is no line of
+    /// the menu, or several.
     #[command(after_help = "Example:\n  shopfloor answer feature-a\n  shopfloor answer feature-a 1")]
     Answer(Words),
     /// Print the screen of an agent's terminal: NAME [--lines N]
+    ///
+    /// Exits with 1 if there is no such agent, or its program does not run.
     #[command(after_help = "Example:\n  shopfloor peek feature-a")]
     Peek(Words),
     /// Wait until an agent needs you, or is in a state: [NAME...] [--any] [--for STATE] [--timeout TIME]
@@ -108,7 +113,8 @@ pub enum Command {
     Land(Words),
     /// Push an agent's work and make a request for it on the forge: NAME [--draft] [--title TEXT] [--yes]
     ///
-    /// Shows what goes where, and asks once. Your own `gh` or `glab` makes the request.
+    /// Shows what goes where, and asks once. Your own `gh` or `glab` makes the request. Exits with 1 if the work cannot be
+    /// pushed as it is, and with 3 if nobody can be asked.
     #[command(after_help = "Example:\n  shopfloor request feature-a")]
     Request(Words),
     #[command(aliases = ["done", "remove"])]

@@ -113,6 +113,8 @@ pub enum Command {
     #[command(after_help = "Example:\n  worker-ctl check adam")]
     Check(check::Args),
     /// Show which workers' work would conflict with each other's, or with the branch that it lands on
+    ///
+    /// With a name, exits with 1 if there is no such worker.
     #[command(after_help = "Example:\n  worker-ctl clashes --json | jq -r '[.a, .b] | @tsv'")]
     Clashes(clashes::Args),
     /// Show how many tokens workers' sessions took, and what they cost where their programs count it

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 /// Make a worktree for an agent, start the agent there, and give it its task
 ///
 /// Prints the path of the worktree. Without a task, or with a command after `--`, no agent is started: `shopfloor start
-/// NAME TASK` does that. If it was killed half way, the same command with the same task goes on.
+/// NAME TASK` does that. If it was killed half way, the same command with the same task goes on. Exits with 1 if the name is
+/// taken or the agent cannot get the task, and with 3 if nobody can be asked about what others wrote.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Example:\n  shopfloor new feature-a 'Write the parser'\n  shopfloor new feature-b -- make test\n  shopfloor new pr:12 'Make its tests pass'"

@@ -57,6 +57,8 @@ pub enum What {
     #[command(after_help = "Example:\n  worker-ctl host list --json | jq -r 'select(.reachable | not).name'")]
     List,
     /// Forget a host whose workers have no task; everything there stays
+    ///
+    /// Exits with 1 if its workers have tasks, and with 4 if the host does not answer.
     #[command(after_help = "Example:\n  worker-ctl host remove big")]
     Remove {
         /// The host

@@ -29,6 +29,8 @@ pub enum What {
     #[command(after_help = "Example:\n  worker-ctl queue list --json")]
     List,
     /// Put a task at another place; 1 is the next one
+    ///
+    /// Exits with 1 if no such task waits.
     #[command(after_help = "Example:\n  worker-ctl queue move t7 1")]
     Move {
         /// The task
@@ -38,6 +40,8 @@ pub enum What {
         place: u64,
     },
     /// Take a task out of the queue
+    ///
+    /// Exits with 1 if no such task waits.
     #[command(after_help = "Example:\n  worker-ctl queue drop t7")]
     Drop {
         /// The task

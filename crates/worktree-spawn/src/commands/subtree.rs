@@ -35,7 +35,8 @@ use crate::slug::slug;
 /// Make a worktree on a branch of its own for an agent, and print its path
 ///
 /// The branch is called after the spawner's birth-branch and the slug of the name, joined by a dot, and starts at the
-/// spawner's HEAD. git's post-checkout hooks run in the worktree. Nothing that exists is ever overwritten.
+/// spawner's HEAD. git's post-checkout hooks run in the worktree. Nothing that exists is ever overwritten. Exits with 1 if the
+/// name is taken.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(
     after_help = "Example:\n  worktree-spawn subtree 'Feature A' --task 'Write the parser' -- claude\n  jq -r '.[].name' plan.json | xargs -d '\\n' -P8 -n1 worktree-spawn subtree"

@@ -35,20 +35,33 @@ const OUTSIDE: [(&str, i32); 8] = [
 ];
 
 /// Commands that need a person's word exit with 3, so that their pages say so.
-const DECIDED: [&str; 5] =
-    ["shopfloor adopt", "shopfloor back", "shopfloor land", "worker-ctl add", "worker-ctl reset"];
+const DECIDED: [&str; 7] = [
+    "shopfloor new",
+    "shopfloor adopt",
+    "shopfloor back",
+    "shopfloor land",
+    "shopfloor request",
+    "worker-ctl add",
+    "worker-ctl reset",
+];
 
 /// Commands that answer "no" with 1, so that their pages say so.
-const ANSWERING: [&str; 29] = [
+const ANSWERING: [&str; 40] = [
     "shopfloor setup",
     "shopfloor teardown",
     "shopfloor doctor",
+    "shopfloor new",
     "shopfloor go",
     "shopfloor adopt",
+    "shopfloor attach",
+    "shopfloor start",
+    "shopfloor answer",
+    "shopfloor peek",
     "shopfloor wait",
     "shopfloor review",
     "shopfloor back",
     "shopfloor land",
+    "shopfloor request",
     "shopfloor stop",
     "shopfloor resume",
     "sweatfile-apply check",
@@ -64,10 +77,15 @@ const ANSWERING: [&str; 29] = [
     "ledger-synth doctor",
     "ledger-synth explain",
     "ledger-synth retract",
+    "worktree-spawn subtree",
     "worktree-spawn ack",
     "worktree-spawn events",
     "worktree-spawn doctor",
     "worker-ctl wait",
+    "worker-ctl queue move",
+    "worker-ctl queue drop",
+    "worker-ctl clashes",
+    "worker-ctl host remove",
     "worker-ctl doctor",
 ];
 
