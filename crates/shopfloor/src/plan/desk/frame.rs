@@ -75,7 +75,7 @@ pub fn frame(desk: &Desk, (width, height): (u16, u16)) -> (Buffer, Option<Positi
     let widest = names.max().unwrap_or(0).clamp(4, (usize::from(width) / 4).max(4));
     shown.for_each(|(line, y)| draw.list_line(desk, line, widest, y));
     if all.is_empty() && height > 2 {
-        let text = if desk.filter.is_empty() { "no agent yet: `n` makes one" } else { "no agent has this word" };
+        let text = if desk.filter.is_empty() { desk.nobody() } else { "no agent has this word" };
         draw.text(1, 1, text, DIM);
     }
     if places.page.1 > places.page.0 {
@@ -145,7 +145,7 @@ impl Draw<'_> {
         let first =
             first.min_by_key(|row| row.record["limited_until_at"].as_str()).and_then(|row| row.limited_until(desk.now));
         let place = match &desk.sites[..] {
-            [site] if self.width < NARROW => printable(&site.name),
+            [site] if self.width < NARROW || !site.is_told => printable(&site.name),
             [site] => {
                 let branch = site.rows.iter().find(|row| row.is_main).and_then(|row| row.branch.as_deref());
                 printable(&format!("{} · {} {}", site.name, branch.unwrap_or("no branch"), site.head))
@@ -158,7 +158,7 @@ impl Draw<'_> {
             true => Some("up"),
             false => Some("up stopped (U starts it)"),
         };
-        let is_known = desk.sites.iter().all(|site| site.floor.is_some() || site.problems.is_empty());
+        let is_known = desk.sites.iter().all(|site| site.is_told && (site.floor.is_some() || site.problems.is_empty()));
         let need = is_known.then(|| format!("{needy} need you"));
         let limit = (!limited.is_empty())
             .then(|| format!("{} limited{}", limited.len(), first.map_or(String::new(), |at| format!(" until {at}"))));

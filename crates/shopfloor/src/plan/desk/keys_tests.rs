@@ -129,6 +129,7 @@ fn what_is_named_next_can_be_done() {
         (one(), "/zzz\n\n", "no agent has this word: Esc shows all"),
         (nobody(), "\n", "no agent yet: `n` makes one"),
         (nobody(), "r", "no agent yet: `n` makes one"),
+        (Desk { sites: vec![SiteView::default()], ..Desk::default() }, "\n", "looking …"),
     ] {
         assert_eq!(ran(&press(&mut desk, keys)), [""; 0], "{keys}");
         assert_eq!(desk.said.as_deref(), Some(said), "{keys}");
@@ -382,6 +383,8 @@ fn a_key_hits_the_agent_that_is_selected() {
     assert_eq!(lines(&desk).iter().filter(|line| line.key() == desk.selected).count(), 1);
     // Until a person selects one, it is the first.
     let mut desk = Desk { sites: vec![SiteView::default()], ..Desk::default() };
+    let first = shown(&desk, (80, 24));
+    assert!(first.contains("looking …") && !first.contains("need you"), "{first}");
     desk.set_site(0, site("app", vec![], day().into_iter().filter(|row| row["name"] == "gus").collect()));
     assert_eq!(desk.selected, of("gus"));
     desk.set_site(0, site("app", vec![], day()));

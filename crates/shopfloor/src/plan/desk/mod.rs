@@ -33,12 +33,14 @@ pub struct SiteView {
     pub floor: Option<Floor>,
     pub rows: Vec<Row>,
     pub problems: Vec<String>,
+    /// Whether the tools have told of it.
+    pub is_told: bool,
 }
 
 impl SiteView {
     pub fn new(name: String, head: String, overview: &Overview) -> SiteView {
         let (floor, problems) = (overview.floor.clone(), overview.problems.clone());
-        SiteView { name, head, floor, rows: rows(overview), problems }
+        SiteView { name, head, floor, rows: rows(overview), problems, is_told: true }
     }
 }
 
@@ -222,6 +224,14 @@ pub fn key(row: &Row) -> String {
 }
 
 impl Desk {
+    /// What is said where there is no row.
+    fn nobody(&self) -> &'static str {
+        match self.sites.iter().all(|site| site.is_told) {
+            true => "no agent yet: `n` makes one",
+            false => "looking …",
+        }
+    }
+
     /// The selected agent.
     pub fn row(&self) -> Option<(usize, &Row)> {
         let (site, selected) = self.selected.as_ref()?;

@@ -289,7 +289,7 @@ impl Desk {
         let is_any = self.sites.iter().flat_map(|site| &site.rows).any(Row::is_on_board);
         let is_filtered = !self.filter.is_empty() && lines(self).iter().all(|line| line.row().is_none());
         let why = match () {
-            () if !is_any => Some("no agent yet: `n` makes one"),
+            () if !is_any => Some(self.nobody()),
             () if is_filtered => Some("no agent has this word: Esc shows all"),
             () if action != Action::Attach => Some("select an agent first: Enter shows the idle ones"),
             () => None,
