@@ -166,7 +166,7 @@ impl Draw<'_> {
         let filter = (!desk.filter.is_empty()).then(|| printable(&format!("only /{}", desk.filter)));
         let parts = [Some(place), problem, up.map(str::to_owned), need, limit, filter];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
-        let end = self.text(1, 0, &parts.join(" · "), BOLD);
+        let end = self.text(1, 0, &cut(&parts.join(" · "), self.width.saturating_sub(1)), BOLD);
         let clock: String = local_clock(desk.now).chars().take(5).collect();
         self.right(end + 1, 0, &clock, Style::new());
     }

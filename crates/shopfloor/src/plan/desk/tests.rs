@@ -331,7 +331,7 @@ fn on_a_narrow_desk_a_question_takes_more_rows_and_shows_where_it_is_cut() {
 #[test]
 fn a_narrow_desk_has_marks_names_ages_and_words() {
     insta::assert_snapshot!(shown(&in_review(), (40, 20)), @r"
-     app · up · 4 need you · 1 limited until
+     app · up · 4 need you · 1 limited unti…
      … 日本語の…    2h  ファイルを読む \u{…
      ? eve         25s  Bash: rm -rf build
      ✗ fay         22s  exit 3
