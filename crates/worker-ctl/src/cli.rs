@@ -279,6 +279,8 @@ impl CommandLine for Cli {
             (&[], "worker", names),
             (&[], "workers", names),
             (&[], "names", names),
+            (&[], "named_worker", names),
+            (&["start"], "resume", names),
             (&[], "agent", agent_programs),
             (&[], "host", hosts),
             (&["wait"], "states", |_| Ok(wait::STATES.map(str::to_owned).to_vec())),

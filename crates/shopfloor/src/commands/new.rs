@@ -68,7 +68,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     };
     let args = &args;
     if is_main_name(&repository, &args.name)? {
-        return Err(Failure::usage(format!("`{}` is what the main checkout is called", printable(&args.name)))
+        return Err(Failure::usage(format!("`{}` means the main checkout or its commit", printable(&args.name)))
             .hint("choose another name, such as `feature-a`"));
     }
     require_sandbox(env, args, task.as_deref())?;

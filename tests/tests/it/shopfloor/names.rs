@@ -15,6 +15,7 @@ fn where_no_agent_is_yet_the_verbs_say_how_to_make_one() {
         let told = app.shopfloor(&[verb, &["--json"]].concat()).exit(2).json();
         assert!(text(&told, "/error/hints/0").contains("`shopfloor adopt PATH`"), "{told}");
     }
+    app.shopfloor(&["new", "HEAD"]).exit(2).err_has("`HEAD` means the main checkout or its commit");
     for words in [&["new", "y", "--host", "big", "a task"][..], &["new", "big:y", "-n"]] {
         let told = app.shopfloor(words).exit(2);
         told.err_has("no host is called `big`").err_has("`shopfloor host add big --ssh DEST`");

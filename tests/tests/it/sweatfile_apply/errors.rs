@@ -67,11 +67,14 @@ fn a_missing_source_fails_alone_and_setup_is_not_run() {
     let w = World::new();
     let app = w.app();
     w.area("setup = [\"touch ran\"]\n[files.a]\nsource = \"gone\"\n[files.b]\ncontent = \"b\"\n[files.c]\ncopy = \"gone\"\n");
+    let dry = app.apply(&["-n"]).exit(4).any_out();
+    assert!(dry.stderr.contains("cannot place 2 entries\n") && !app.has(".b"), "{dry}");
     let out = app.apply(&["--json"]).exit(4).any_err().json();
     assert_eq!((text(&out, "/files/0/action"), text(&out, "/files/1/action")), ("failed", "created"));
     assert_eq!(text(&out, "/setup/0/action"), "skipped");
     assert!(!app.has(".a") && app.has(".b") && !app.has("ran"));
-    app.apply(&[]).exit(4).any_out().err_has("the source").err_has("eng/gone does not exist");
+    let failed = app.apply(&[]).exit(4).any_out();
+    failed.err_has("everything else is in place").err_has("the source").err_has("eng/gone does not exist");
     app.apply(&["check"]).exit(1).out_has("does not exist");
     crate::support::world::write(&w.home("eng/gone"), "here\n");
     app.apply(&[]).succeeds().any_err();

@@ -107,6 +107,9 @@ fn names_come_without_options_and_values_are_offered() {
     assert_eq!(here, there);
     assert!(offered(&app, &["shopfloor", "go", "-"]).iter().any(|word| word == "--json"));
     assert!(offered(&app, &["worker-ctl", "wait", "adam", "--for", ""]).iter().any(|word| word == "needs_review"));
+    for option in ["--worker", "--resume"] {
+        assert_eq!(offered(&app, &["worker-ctl", "start", option, ""]), ["adam"]);
+    }
     // Where the line says so, those of another repository and of another root.
     let (sep, root) = (w.repo("sep"), w.home("sep-root"));
     sep.spawn(&["subtree", "lone"]).exit(0).any_out().any_err();
