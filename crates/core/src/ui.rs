@@ -47,7 +47,7 @@ const FRONT_WORDS: [(&str, &str); 28] = [
     ),
     (
         "use it with `--if-exists return`",
-        "`shopfloor send NAME TEXT` reaches an agent that is at work there; else use it with `--if-exists return`",
+        "`shopfloor send NAME TEXT` reaches an agent that is at work there; else go on with `--if-exists return`",
     ),
     // The front door has no such options.
     ("choose another directory with `--root DIR`", "choose another directory with `WORKER_CTL_ROOT=DIR`"),
