@@ -95,7 +95,8 @@ fn merge(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args, (git, repo):
             return Ok(Exit::Done);
         }
         Ok(None) => {}
-        Err(failure) => ui.problem(&failure),
+        // What to do next is the same, whatever it was: git itself fetches what a partial clone left out.
+        Err(failure) => ui.problem(&Failure { hints: Vec::new(), ..failure }),
     }
     // Our side is a valid ledger until the events of both sides are there.
     ui.note("kept our side of the ledger for now; run `ledger-synth --yes --commit` once git is done");

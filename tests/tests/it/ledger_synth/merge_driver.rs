@@ -52,3 +52,22 @@ fn a_revert_takes_its_event_from_the_page() {
     app.git(&["revert", "--no-edit", "HEAD^"]);
     assert_eq!(done(&app), ["- one", "- three"]);
 }
+
+/// The driver cannot read the events of the other side. git fetches them when it writes the merge.
+#[test]
+fn a_merge_in_a_partial_clone_names_one_next_step() {
+    let w = World::new();
+    let app = installed(&w);
+    leave_word(&app, "a");
+    app.git(&["config", "uploadpack.allowFilter", "true"]);
+    app.sh("git clone -q --filter=blob:none file://$PWD ../partial").exit(0).any_err();
+    let partial = w.at(app.path.parent().unwrap().join("partial"));
+    partial.ledger(&["install"]).succeeds();
+    leave_word(&partial, "b");
+    leave_word(&app, "c");
+    let out = partial.run("git", &["pull", "-q", "--no-rebase", "--no-edit"]).exit(0).any_out();
+    out.err_has("kept our side of the ledger for now; run `ledger-synth --yes --commit` once git is done");
+    assert!(!out.stderr.contains("hint: "), "{out}");
+    partial.ledger(&["--yes", "--commit"]).exit(0).any_out();
+    assert_eq!(done(&partial), ["- a", "- b", "- c"]);
+}
