@@ -53,6 +53,9 @@ fn a_limit_is_neither_rest_nor_error_and_nothing_is_typed_until_it_is_over() {
     let w = World::new();
     let floor = working(&w, "claude", &["adam"]);
     hook(&floor, "adam", &event("UserPromptSubmit"));
+    // A question ends with the turn.
+    hook(&floor, "adam", &event("PermissionRequest"));
+    assert_eq!(text(&floor.status("adam"), "/activity"), "asks");
     // The row with the time comes after the hook was called.
     let (path, until) = (w.home("late.jsonl"), now() + 4_000);
     std::fs::write(&path, "{\"type\":\"user\"}\n").unwrap();

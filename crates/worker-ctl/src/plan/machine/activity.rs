@@ -35,9 +35,12 @@ pub(super) fn reported(step: &mut MachineStep<'_>, report: &Report) {
         }
         Signal::StillRests if is_limited => {}
         Signal::Rests | Signal::StillRests => step.set_activity(Activity::Rests, None),
-        Signal::Limited if is_limited => {}
         Signal::Limited => {
-            step.next.program.limit = Some(UsageLimit { since_unix: step.now, ..UsageLimit::default() });
+            // Its question has ended with its turn. That is no rest.
+            if is_asking {
+                step.set_activity(Activity::Busy, None);
+            }
+            step.next.program.limit.get_or_insert(UsageLimit { since_unix: step.now, ..UsageLimit::default() });
         }
     }
     // It has gone on.

@@ -390,6 +390,7 @@ fn a_question_lasts_until_the_program_goes_on_and_nothing_is_typed_over_it() {
         (reported(Signal::Works { tool_use: None }), Activity::Busy),
         (reported(Signal::Prompted), Activity::Busy),
         (reported(Signal::Rests), Activity::Rests),
+        (reported(Signal::Limited), Activity::Busy),
         (Input::SessionGone, Activity::Unknown),
         (Input::Exited { pane: "%1".into(), end: Session::Code(0), is_ok: true, job: None }, Activity::Unknown),
     ] {
