@@ -383,11 +383,10 @@ fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done
     };
     let all: Vec<PathBuf> = worktree.git.worktrees(&worktree.repo)?.into_iter().map(|(path, _)| path).collect();
     let env = child_env::for_worktree(&worktree.env, dir, &all);
-    let name = stored.record.path.display().to_string();
     let mut at = 0;
     while at < stored.record.steps.len() {
         let step = stored.record.steps[at].clone();
-        let line = format!("{}: {}", printable(&name), printable(&step.command));
+        let line = format!("{}: {}", printable(&stored.record.path.display().to_string()), printable(&step.command));
         let waits_for = match (&others, step.is_begun && !again) {
             (Some(others), _) => Some(others.clone()),
             (None, true) => Some(
@@ -404,6 +403,8 @@ fn run(ui: &Ui, worktree: &OpenWorktree, stored: &mut Stored, how: How<'_>, done
             continue;
         }
         if ui.is_dry() {
+            // Where it cannot be recorded as begun, it is not run.
+            stored.setup_lock().parent().map_or(Ok(()), fs::require_writable)?;
             done.ran.push(line);
             at += 1;
             continue;

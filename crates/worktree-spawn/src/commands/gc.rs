@@ -69,7 +69,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         // looked at again.
         let done = match verdict(&inspection, known, &left, args.reap) {
             Err(why) => Err(why),
-            Ok(_) if is_dry => Ok("would_remove"),
+            Ok(removal) if is_dry => {
+                remove::run_pre_remove(env, &place, &removal, true).map(|_| "would_remove").map_err(reason)
+            }
             Ok(removal) => collect(ui, &inspection, (known, &removal), args).map(|()| "removed"),
         };
         if done.is_ok() {

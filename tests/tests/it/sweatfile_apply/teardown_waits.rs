@@ -101,3 +101,17 @@ fn a_worktree_goes_once_the_files_of_its_teardown_are_approved_and_what_cannot_r
     forgot.out_has("forgot ").out_has("sh ./out/stop.sh (exit status ");
     app.apply(&["sweep", "-v"]).exit(0).any_out().err_has("nothing to do");
 }
+
+#[test]
+fn a_teardown_that_cannot_be_recorded_as_begun_is_not_run_and_a_dry_run_says_so() {
+    let w = World::new();
+    w.area("teardown = [\"touch ~/down\"]\n");
+    let wt = w.app().worktree("wt");
+    wt.apply(&[]).succeeds();
+    w.at(w.home(".local/state/shopfloor/sweatfile-apply/teardown")).sh("chmod 500 .").exit(0);
+    for words in [&["hook"][..], &["-n", "hook"]] {
+        let refused = wt.run_bound("sweatfile-apply", &[words, &["run", "pre-remove", "."]].concat()).exit(1);
+        refused.any_out().err_has("sweatfile-apply/teardown").err_has("Permission denied");
+    }
+    assert!(!w.home("down").exists());
+}

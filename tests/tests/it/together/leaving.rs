@@ -102,8 +102,14 @@ fn what_cannot_be_taken_in_stops_a_removal_unless_it_is_forced() {
     let w = World::new();
     let app = shared(&w);
     let child = subtree(&app, &["x"]);
+    app.spawn(&["run", "main.x", "--", "true"]).exit(0);
+    app.spawn(&["wait", "--timeout", "10s"]).succeeds();
     child.write(SETTINGS, "{ \"permissions\": {");
-    let before = child.snapshot();
+    let overlays = w.at(w.home(".local/share/shopfloor"));
+    let (before, shared) = (child.snapshot(), overlays.snapshot());
+    app.spawn(&["remove", "x", "-n"]).exit(1).any_out().err_has(SETTINGS);
+    app.spawn(&["gc", "-n"]).exit(0).any_out().err_has(SETTINGS);
+    overlays.assert_untouched_since(&shared);
     let refused = app.spawn(&["remove", "x", "--json"]).exit(1);
     assert_eq!(text(&refused.json(), "/error/kind"), "pre_remove");
     assert!(text(&refused.json(), "/error/message").contains(SETTINGS), "{refused:?}");
