@@ -24,6 +24,9 @@ const COUNT: u16 = 10_000;
 pub struct PortTable {
     v: layout::Version,
     worktrees: BTreeMap<String, BTreeMap<String, u16>>,
+    /// What tells that directory from a later one of its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    dirs: BTreeMap<String, String>,
 }
 
 impl PortTable {
@@ -39,6 +42,7 @@ impl PortTable {
     fn keep_living(&mut self, repo: &Repo) -> Result<()> {
         let living: BTreeSet<String> = repo.all_git_dirs()?.iter().map(|dir| id(repo, dir)).collect();
         self.worktrees.retain(|worktree, _| living.contains(worktree));
+        self.dirs.retain(|worktree, _| living.contains(worktree));
         Ok(())
     }
 
@@ -120,8 +124,14 @@ pub fn assigned(repo: &Repo, names: &BTreeSet<String>, reserves: bool) -> Result
     let mut table = PortTable::load(repo)?;
     let before = table.clone();
     table.keep_living(repo)?;
+    let own = id(repo, &repo.git_dir);
+    let known = fs::dir_id(&repo.git_dir).and_then(|dir| table.dirs.insert(own.clone(), dir));
+    if known.is_some_and(|known| Some(&known) != table.dirs.get(&own)) {
+        // The ports were those of a worktree that is gone.
+        table.worktrees.remove(&own);
+    }
     let ports = table
-        .assign(&id(repo, &repo.git_dir), names, &is_bound)
+        .assign(&own, names, &is_bound)
         .ok_or_else(|| Failure::failed("no port is free").hint("remove worktrees that are no longer needed"))?;
     if reserves && table != before {
         table.save(repo)?;

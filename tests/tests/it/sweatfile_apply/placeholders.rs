@@ -118,18 +118,25 @@ fn a_port_that_a_program_has_is_passed_over_once() {
     w.area("template = true\n[env]\nP = \"{port}\"\n");
     // Ports go by its name: in no other test does anybody try these.
     let wt = app.worktree("passed-over");
-    let port = || wt.read(".sweatshop-env").trim().trim_start_matches("P=").parse::<u16>().unwrap();
+    let port = |wt: &Repo<'_>| wt.read(".sweatshop-env").trim().trim_start_matches("P=").parse::<u16>().unwrap();
     wt.apply(&[]).succeeds();
-    let free = port();
+    let free = port(&wt);
     // Its own program is no reason for another one.
     let program = std::net::TcpListener::bind(("0.0.0.0", free)).unwrap();
     wt.sh("rm .sweatshop-env").exit(0);
     wt.apply(&[]).succeeds();
-    assert_eq!(port(), free);
+    assert_eq!(port(&wt), free);
     wt.sh("rm .sweatshop-env $(git rev-parse --git-common-dir)/shopfloor/sweatfile-apply/ports.json").exit(0);
     wt.apply(&[]).succeeds();
-    assert_eq!(port(), free + 1);
-    drop(program);
+    assert_eq!(port(&wt), free + 1);
+    // So is one that the worktree had which git called the same.
+    let second = std::net::TcpListener::bind(("0.0.0.0", free + 1)).unwrap();
+    app.git(&["worktree", "remove", "--force", "../passed-over"]);
+    app.git(&["worktree", "add", "-q", "-b", "other", "../elsewhere/passed-over"]);
+    let other = w.at(app.path.with_file_name("elsewhere").join("passed-over"));
+    other.apply(&[]).succeeds();
+    assert_eq!(port(&other), free + 2);
+    drop((program, second));
 }
 
 #[test]
