@@ -205,6 +205,13 @@ pub fn excludes_used(repo: &Repo, except: Option<&Path>) -> Result<(BTreeSet<Str
     Ok((used, unread))
 }
 
+/// The values that the worktree with this private git directory was given last, as far as its record can be read.
+pub fn env_of(git_dir: &Path) -> BTreeMap<String, String> {
+    let path = layout::record(git_dir);
+    let record = fs::read_no_follow(&path).ok().flatten().and_then(|bytes| parse(&path, &bytes).ok());
+    record.unwrap_or_default().env
+}
+
 fn parse(path: &Path, bytes: &[u8]) -> Result<Record> {
     layout::parse(path, bytes, "what was placed then counts as yours")
 }

@@ -12,6 +12,7 @@ use shopfloor_core::git::Repo;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
 
+use crate::applied;
 use crate::layout;
 
 /// Ports lie below Linux's ephemeral range (32768 and up) and above those of well-known servers.
@@ -39,11 +40,29 @@ impl PortTable {
         Ok(table)
     }
 
-    fn keep_living(&mut self, repo: &Repo) -> Result<()> {
+    /// Forgets worktrees that are gone, and what an agent may have written: a port of two stays with the one that was given it
+    /// last. Returns those ports.
+    fn keep_living(&mut self, repo: &Repo) -> Result<BTreeSet<u16>> {
         let living: BTreeSet<String> = repo.all_git_dirs()?.iter().map(|dir| id(repo, dir)).collect();
         self.worktrees.retain(|worktree, _| living.contains(worktree));
         self.dirs.retain(|worktree, _| living.contains(worktree));
-        Ok(())
+        let mut seen = BTreeSet::new();
+        let all = self.worktrees.values().flat_map(|own| own.values().copied());
+        let shared: BTreeSet<u16> = all.filter(|port| !seen.insert(*port)).collect();
+        for port in &shared {
+            let owners = self.worktrees.iter().filter(|(_, own)| own.values().any(|its| its == port));
+            let owners: Vec<String> = owners.map(|(id, _)| id.clone()).collect();
+            let was_given = |id: &&String| {
+                let env = applied::env_of(&repo.common_dir.join(id));
+                env.values().any(|value| value.contains(&port.to_string()))
+            };
+            let keeps = owners.iter().find(was_given).or(owners.first());
+            for (id, own) in &mut self.worktrees {
+                let mut is_kept = keeps == Some(id);
+                own.retain(|_, its| *its != *port || std::mem::take(&mut is_kept));
+            }
+        }
+        Ok(shared)
     }
 
     fn save(&self, repo: &Repo) -> Result<()> {
@@ -110,9 +129,11 @@ pub fn free_gone(repo: &Repo, is_dry: bool) -> Result<usize> {
     Ok(before - count(&table))
 }
 
-/// The number of ports that the worktrees of a repository have.
-pub fn count(repo: &Repo) -> Result<usize> {
-    Ok(PortTable::load(repo)?.worktrees.values().map(BTreeMap::len).sum())
+/// The number of ports that the worktrees of a repository have, and which of them several have.
+pub fn count(repo: &Repo) -> Result<(usize, BTreeSet<u16>)> {
+    let mut table = PortTable::load(repo)?;
+    let count: usize = table.worktrees.values().map(BTreeMap::len).sum();
+    Ok((count, table.keep_living(repo)?))
 }
 
 /// The port of each name in this worktree. Unless they are reserved, another worktree may have them a moment later.

@@ -73,10 +73,10 @@ fn check(worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
         ),
         Ok((false, record)) => Finding::good("record", format!("{} files placed", record.files.len())),
     }];
+    findings.push(check_ports(repo));
     let mut look = |check, found: Result<String>| {
         findings.push(found.map_or_else(|failure| unreadable(check, &failure), |found| Finding::good(check, found)));
     };
-    look("ports", ports::count(repo).map(|count| format!("{count} assigned in this repository")));
     let approved = Approvals::load(&worktree.env).and_then(|approvals| approvals.count(&repo.home.common_dir));
     look("approvals", approved.map(|count| format!("{count} of this clone")));
     let snapshot = |taken| if taken { "there is one; `sweatfile-apply env review` ends it" } else { "there is none" };
@@ -110,6 +110,17 @@ fn check(worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
         Err(failure) => unreadable("excludes", &failure),
     });
     findings
+}
+
+fn check_ports(repo: &Repo) -> Finding<Repair> {
+    match ports::count(repo).map(|(count, shared)| (count, shared.first().copied())) {
+        Err(failure) => unreadable("ports", &failure),
+        Ok((count, None)) => Finding::good("ports", format!("{count} assigned in this repository")),
+        Ok((_, Some(port))) => {
+            let fix = "run `sweatfile-apply` in each worktree: all but one of them get another one";
+            Finding::bad("ports", format!("several worktrees have the port {port}"), fix, None)
+        }
+    }
 }
 
 /// Our exclude lines that no worktree's record names, and that hide nothing.

@@ -219,6 +219,28 @@ fn a_forged_port_outside_of_the_range_is_not_used() {
 }
 
 #[test]
+fn a_port_that_an_agent_gave_to_two_worktrees_stays_with_the_one_that_had_it() {
+    let w = World::new();
+    let app = w.app();
+    w.area("template = true\n[env]\nP = \"{port}\"\n");
+    let (other, own) = (app.worktree("a"), app.worktree("b"));
+    for wt in [&other, &own] {
+        wt.apply(&[]).succeeds();
+    }
+    let env = own.read(".sweatshop-env");
+    let port: u16 = env.trim().strip_prefix("P=").unwrap().parse().unwrap();
+    let both = json!({ "worktrees/a": { "": port }, "worktrees/b": { "": port } });
+    forge(&app, "ports.json", &json!({ "v": 1, "worktrees": both }).to_string());
+    app.apply(&["doctor"]).exit(1).any_err().out_has(&format!("several worktrees have the port {port}"));
+    own.apply(&["check"]).exit(0);
+    other.apply(&[]).succeeds();
+    own.apply(&[]).succeeds();
+    assert_eq!(own.read(".sweatshop-env"), env);
+    assert_ne!(other.read(".sweatshop-env"), env);
+    app.apply(&["doctor"]).exit(0).any_out().any_err();
+}
+
+#[test]
 fn a_forged_main_checkout_is_not_used() {
     let w = World::new();
     let app = w.app();
