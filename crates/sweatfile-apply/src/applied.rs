@@ -90,6 +90,14 @@ impl PlacedFile {
     }
 }
 
+impl StepRun {
+    /// The first of its inputs that is another one now.
+    pub fn changed(&self, now: &BTreeMap<String, String>) -> Option<String> {
+        let all: BTreeSet<&String> = self.inputs.keys().chain(now.keys()).collect();
+        all.into_iter().find(|input| self.inputs.get(*input) != now.get(*input)).cloned()
+    }
+}
+
 impl Record {
     /// Whether an apply was killed here before it had written everything.
     pub fn is_unfinished(&self) -> bool {

@@ -77,6 +77,7 @@ const READING: Users = Users::Only(&[
     "approve",
     "approvals",
     "env",
+    "wait",
     "doctor",
     "hook",
     "config",

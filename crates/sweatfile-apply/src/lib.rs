@@ -70,7 +70,7 @@ fn run(ui: &Ui, env: &Env, cli: Cli) -> Result<Exit> {
         Some(Command::Approvals) => commands::approvals::run(ui, env, dirs),
         Some(Command::Revoke) => commands::revoke::run(ui, env),
         Some(Command::Env(command)) => commands::env::run(ui, env, dirs, &command),
-        Some(Command::Wait(args)) => commands::wait::run(ui, env, &args),
+        Some(Command::Wait(args)) => commands::wait::run(ui, env, dirs, &args),
         Some(Command::RunStep(args)) => commands::wait::run_step(env, &args),
         Some(Command::Remove(args)) => commands::remove::run(ui, env, dirs, &args),
         Some(Command::Sweep(args)) => commands::sweep::run(ui, env, &args),

@@ -1,5 +1,6 @@
 //! `wait`: until no step of set-up runs in the background. And the hidden command that such a step runs under.
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,9 @@ use shopfloor_core::ui::Ui;
 
 use crate::applied::{Record, StepRun};
 use crate::apply::background::{self, Task};
+use crate::facts::{self, LoadOptions};
 use crate::failure;
+use crate::flags::LayerFlags;
 use crate::layout;
 use crate::setup_step::{STEP, WORKTREE};
 use crate::worktree::OpenWorktree;
@@ -24,8 +27,8 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Wait until no set-up runs, nor a step of it in the background
 ///
-/// Exits with 0 if none runs and none failed, with 4 if one failed or was cut off, and with 124 if one still runs at the
-/// time-out.
+/// Exits with 0 if none runs and none failed, with 1 if one in the background ran for inputs that have changed since, with 4 if
+/// one failed or was cut off, and with 124 if one still runs at the time-out.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  sweatfile-apply wait --timeout 10m && npm test")]
 pub struct Args {
@@ -45,7 +48,26 @@ fn running(worktree: &OpenWorktree, record: &Record) -> Result<Vec<String>> {
     Ok(running)
 }
 
-pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
+/// Fails if steps in the background have run for other inputs than there are now.
+fn require_fresh(worktree: &OpenWorktree, dirs: &LayerFlags, steps: &BTreeMap<String, StepRun>) -> Result<()> {
+    let mut stale = Vec::new();
+    if steps.is_empty() {
+        return Ok(());
+    }
+    let merged = facts::load_layers(&worktree.env, &worktree.repo, dirs, LoadOptions::default())?.merged()?;
+    for step in merged.setup.iter().filter(|step| step.background) {
+        let Some(run) = step.key().and_then(|key| steps.get(&key)) else { continue };
+        let input = run.changed(&facts::read_inputs(worktree, step)?);
+        stale.extend(input.map(|input| format!("`{}` is stale: {input} changed", printable(step.name()))));
+    }
+    if stale.is_empty() {
+        return Ok(());
+    }
+    let failure = failure::SETUP.with(Exit::No, "not all steps of set-up ran for what is there now").details(stale);
+    Err(failure.hint("run `sweatfile-apply`, which runs them again"))
+}
+
+pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let limit = args.timeout.as_deref().map(|text| flag_duration("--timeout", text)).transpose()?;
     let (worktree, begin, mut is_told) = (OpenWorktree::find(env)?, Instant::now(), false);
     let load = || -> Result<Record> {
@@ -105,7 +127,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let failure = failure::SETUP.failure("not all steps of set-up succeeded").details(failed);
         return Err(failure.hint("fix the cause and run `sweatfile-apply` again"));
     }
-    Ok(Exit::Done)
+    require_fresh(&worktree, dirs, &steps).map(|()| Exit::Done)
 }
 
 /// The step, as `apply` passes it on in a variable.

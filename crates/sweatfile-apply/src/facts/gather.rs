@@ -94,9 +94,7 @@ impl Facts {
         };
         let state = self.steps.get(&key).filter(|state| !state.is_running)?;
         let Some(run) = self.record.steps.get(&key) else { return Some("has not run".to_owned()) };
-        let all: BTreeSet<&String> = run.inputs.keys().chain(state.inputs.keys()).collect();
-        let changed = all.into_iter().find(|input| run.inputs.get(*input) != state.inputs.get(*input));
-        match (run.status, changed) {
+        match (run.status, run.changed(&state.inputs)) {
             (None, _) => Some("was cut off".to_owned()),
             (Some(0), None) => None,
             (Some(0), Some(input)) => Some(format!("is stale: {input} changed")),

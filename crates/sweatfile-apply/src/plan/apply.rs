@@ -88,6 +88,15 @@ fn warnings(plan: &Plan, merged: &MergedLayers, facts: &Facts) -> Vec<String> {
             ));
         }
     }
+    for step in plan.setup.steps.iter().filter(|step| step.is_running) {
+        let of = |(key, now): &(String, BTreeMap<String, String>)| facts.record.steps.get(key)?.changed(now);
+        if let Some(input) = step.state.as_ref().and_then(of) {
+            warnings.push(format!(
+                "the step `{}` runs for an older content of {input}; when it has ended, run `sweatfile-apply` again",
+                step.step.name()
+            ));
+        }
+    }
     if facts.is_env_exposed {
         warnings.push(format!(
             "git does not ignore {}: it is tracked, or a `!` pattern brings it back; `git add -A` would commit its values",

@@ -183,6 +183,24 @@ fn a_step_in_the_background_is_told_and_waited_for() {
     assert_eq!(["", ".1", ".2", ".3"].map(logs), [true, true, true, false]);
 }
 
+#[test]
+fn a_step_in_the_background_that_runs_for_an_older_input_is_told_and_not_well_when_it_has_ended() {
+    let w = World::new();
+    let (_, wt) = gated(&w, "slow", ", inputs = [\"lock\", \"parts/*\"]");
+    wt.write("lock", "1");
+    wt.apply(&[]).succeeds().any_err();
+    wt.write("lock", "2");
+    wt.apply(&[]).exit(0).any_out().err_has("the step `slow` runs for an older content of lock");
+    open_gate(&w, "0");
+    let waited = wt.apply(&["wait"]).exit(1).any_out();
+    waited.err_has("`slow` is stale: lock changed").err_has("run `sweatfile-apply`");
+    wt.apply(&[]).succeeds().any_err();
+    open_gate(&w, "0");
+    wt.apply(&["wait"]).exit(0).any_out().any_err();
+    wt.write("parts/new", "");
+    wt.apply(&["wait"]).exit(1).any_out().err_has("`slow` is stale: parts/new changed");
+}
+
 /// The process of ours that runs a step of this world, and what it runs.
 fn runners(at: &Repo<'_>) -> Vec<i32> {
     let own = format!("SWEATFILE_WORKTREE={}", at.path.display());
