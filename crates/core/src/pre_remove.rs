@@ -9,6 +9,7 @@ use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::proc::{self, Cmd};
+use crate::text::shell_word;
 
 /// The hook that runs before a worktree is removed, as `TOOL hook run pre-remove PATH`. git has no such hook, so there
 /// is no hook file: the tools are called by name.
@@ -40,7 +41,8 @@ impl PreRemoveReport {
         if self.refused.is_empty() || force {
             return Ok(());
         }
-        Err(Failure::new(Exit::No, PRE_REMOVE_KIND, format!("{} has something that is nowhere else", path.display()))
+        let what = format!("{} is not removed, because a hook before the removal failed", path.display());
+        Err(Failure::new(Exit::No, PRE_REMOVE_KIND, what)
             .details(self.refused.iter().map(|line| format!("  {line}")))
             .hint("settle that first; `--force` removes it all the same"))
     }
@@ -92,8 +94,12 @@ pub fn run(env: &Env, path: &Path, tools: &[&str], scratch: &Path, how: How) -> 
         report.notes.extend(lines("/notes"));
         if !output.status.success() {
             let told = [lines("/error/message"), lines("/error/hints")].concat();
-            let silent = vec![format!("{tool}: its pre-remove ended with {}", output.status)];
-            report.refused.extend(if told.is_empty() { silent } else { told });
+            if told.is_empty() {
+                let asked = format!("`{tool} hook run {PRE_REMOVE} {}`", shell_word(path));
+                let silent = format!("{tool}: its pre-remove ended with {}", output.status);
+                report.refused.push(format!("{silent} and no reason, as on a full disk; {asked} may tell one"));
+            }
+            report.refused.extend(told);
         }
     }
     Ok(report)

@@ -120,6 +120,7 @@ impl Report {
         let mut lines = Vec::new();
         let did = |action: ItemAction, word: &'static str| match (ui.is_dry(), action) {
             (true, ItemAction::Created) => format!("would have {word}"),
+            (true, ItemAction::Running) => "would be running".to_owned(),
             (false, ItemAction::Created) => word.to_owned(),
             (_, action) => text::word(&action),
         };

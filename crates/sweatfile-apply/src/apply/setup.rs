@@ -37,8 +37,8 @@ pub fn setup(
         return record(&mut report.warnings).map(drop);
     }
     // What does not run stays skipped.
-    let created = report.setup.iter_mut().filter(|line| line.action == ItemAction::Created);
-    created.for_each(|line| line.action = ItemAction::Skipped);
+    let due = report.setup.iter_mut().zip(&plan.steps).filter(|(_, step)| step.due.is_some());
+    due.for_each(|(line, _)| line.action = ItemAction::Skipped);
     let lock_path = layout::setup_lock(&worktree.repo);
     let inside = worktree.env.var(WORKTREE) == Some(worktree.path.as_os_str());
     let _lock = match Lock::try_take(&lock_path)? {

@@ -185,6 +185,8 @@ impl Plan {
             log: step.log.as_ref().map(|log| log.display().to_string()),
             action: match (&step.due, step.is_running) {
                 (_, true) => ItemAction::Running,
+                // Nobody waits for its end.
+                (Some(_), _) if step.step.background && setup_action == ItemAction::Created => ItemAction::Running,
                 (Some(_), _) => setup_action,
                 (None, _) => ItemAction::Unchanged,
             },

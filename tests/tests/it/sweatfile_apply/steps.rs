@@ -168,6 +168,8 @@ fn a_step_in_the_background_is_told_and_waited_for() {
     assert_eq!(log(&w), ["0"]);
     assert_eq!(std::fs::read_to_string(step_log(&two)).unwrap(), "begins\n");
     // One that fails is told, and runs again at the next apply. Three logs are kept.
+    wt.apply(&["-n"]).exit(0).any_err().out_has("would be running setup echo begins");
+    assert_eq!(text(&wt.apply(&["-n", "--json"]).exit(0).any_err().json(), "/setup/0/action"), "running");
     wt.apply(&[]).exit(0).any_err().out_has("running setup");
     open_gate(&w, "7");
     wt.apply(&["wait"]).exit(4).any_out().err_has("`slow` failed with status 7; its log is /");

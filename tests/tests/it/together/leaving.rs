@@ -128,7 +128,9 @@ fn what_cannot_be_taken_in_stops_a_removal_unless_it_is_forced() {
     // A tool that fails without a word refuses as well.
     let child = subtree(&app, &["y"]);
     w.program("overlay-sync", "exit 7");
-    app.spawn(&["remove", "y"]).exit(1).err_has("overlay-sync: its pre-remove ended with exit status 7");
+    let refused = app.spawn(&["remove", "y"]).exit(1);
+    refused.err_has("y is not removed, because a hook before the removal failed");
+    refused.err_has("overlay-sync: its pre-remove ended with exit status 7").err_has("`overlay-sync hook run ");
     assert!(child.path.exists());
     app.spawn(&["remove", "y", "--force"]).succeeds();
 }
