@@ -27,7 +27,8 @@ use crate::storage::Ground;
 pub struct Args {
     /// The file, relative to the overlay
     path: PathBuf,
-    /// A key path separated by dots (a part may be quoted as in JSON; an element of a list is written as JSON, or a record by its name), a variable, or a line
+    /// A key path separated by dots (a part may be quoted as in JSON; an element of a list is written as JSON, or a record by its name), a variable, or a line (after `--` if it looks like an option)
+    #[arg(allow_hyphen_values = true)]
     entry: String,
 }
 

@@ -64,7 +64,12 @@ fn drop_works_in_any_file_and_no_gate_holds_it() {
     s.put(SETTINGS, &format!("{{\"all\": {{{}}}, \"m\": 1}}", keys.join(", ")));
     s.put(".env", "A=1\nTOKEN=x\n");
     s.put(".env.one", "ONLY=1\n");
+    s.put(".data/todo.md", "- a\n--b\n- b\n");
     s.attach();
+    s.app.overlay(&["drop", ".data/todo.md", "- b", "-n"]).exit(0).out_has("would drop \"- b\"");
+    s.app.overlay(&["drop", ".data/todo.md", "- b"]).succeeds();
+    s.app.overlay(&["drop", ".data/todo.md", "--", "--b"]).succeeds();
+    s.all_are(".data/todo.md", "- a\n");
     s.app.overlay(&["drop", SETTINGS, "all", "-n"]).exit(0).out_has("would drop all");
     s.app.overlay(&["drop", SETTINGS, "all"]).succeeds();
     s.all_are(SETTINGS, &s.text(SETTINGS));
