@@ -355,8 +355,13 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
     if let Err(failure) = require_nothing_lost(ctx, tree, landed, at) {
         return Ok(Some(failure));
     }
+    // git would forget what is staged.
+    let worker = ctx.worker(place.worker)?;
+    if let Err(failure) = require_clean(&worker, &dirty(&ctx.repo, tree)?, &[]) {
+        return Ok(Some(failure));
+    }
     require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", place.branch))?;
-    if let Some(sandbox) = sandbox::of(ctx, &ctx.worker(place.worker)?)? {
+    if let Some(sandbox) = sandbox::of(ctx, &worker)? {
         return match sandbox.move_to(place.branch, (landed, at), &ctx.repo.branch) {
             Err(failure) if ["git", "deadline"].contains(&failure.kind) => Ok(Some(failure)),
             moved => Ok((!moved?).then(changed)),

@@ -22,9 +22,11 @@ use crate::apply::{land, publish, rebase};
 use crate::commands::init::{self, KEPT};
 use crate::commands::{about, fork, joined};
 use crate::context::Context;
+use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::layout::{self, RootLock};
 use crate::names::checked_name;
+use crate::plan::accept::require_settled;
 use crate::root::prove;
 use crate::runner::{NONE, SANDBOX};
 use crate::settings::RootConfig;
@@ -225,7 +227,7 @@ pub struct LandedArgs {
 }
 
 /// Puts the source's branch on what has landed, and the worker too if that is its work and it has nothing newer. Told twice,
-/// it does that once.
+/// it does that once. A dry run, before anything lands, fails if the worker could not be put there.
 pub fn landed(ctx: &Context<'_>, args: &LandedArgs) -> Result<Exit> {
     if ctx.root.config.hub.is_none() {
         return Err(Failure::usage("no hub has this root"));
@@ -233,6 +235,12 @@ pub fn landed(ctx: &Context<'_>, args: &LandedArgs) -> Result<Exit> {
     let LandedArgs { worker: name, reviewed, landed, op } = args;
     checked_name(name)?;
     let _lock = ctx.lock(name)?;
+    if ctx.is_dry {
+        let worker = ctx.worker(name)?;
+        require_settled(&Standing::read(&ctx.of(&worker)?, &worker)?, reviewed)?;
+        ctx.ui.json(&about(name, json!({})));
+        return Ok(Exit::Done);
+    }
     let worker = ctx.state()?.workers.remove(name);
     let sha = worker.as_ref().map(|worker| own_commit(ctx, worker, reviewed)).transpose()?;
     let at = {

@@ -80,8 +80,11 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
             .hint("leave `--merged`, `--push` and `--land` out"));
     }
     let read = || host_work::worker(ctx, host, &host_work::row(ctx, host, there)?);
+    // What is in the way of a local worktree is in the way there, too.
+    let require_settled =
+        |sha: &str| ssh_to(ctx, host).ask(&["landed", "--dry-run", there, sha, sha, sha], ssh::LONG).map(drop);
     if ctx.is_dry {
-        require_review(&read()?)?;
+        require_settled(require_review(&read()?)?)?;
         let would = format!("fetch the work of {name}, and put it on {} as one commit", ctx.repo.branch);
         return Ok(commands::show(ctx.ui, accept::answer(&name, "accepted", "", &ctx.repo.branch), &[would]));
     }
@@ -108,6 +111,7 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     }
     host_work::fetch(ctx, host, there, &sha)?;
     host_work::carry_over(ctx, &mut worker, &ctx.repo.fetched(&ctx.source())?)?;
+    require_settled(&sha)?;
     let _own = ctx.lock(&name)?;
     let landed = land::while_parent_rests(ctx, &worker, args.force, || publish_work(ctx, &worker, args))?;
     let new = match &landed {

@@ -59,9 +59,7 @@ pub fn accept(standing: &Standing, branch: &str, is_forced: bool) -> Result<Acce
     let worker = &standing.worker;
     let name = &worker.name;
     let sha = require_review(worker)?;
-    require_clean(worker, &standing.worktree.dirty, &standing.worktree.always_dirty)?;
-    require_finished(worker, standing.worktree.unfinished)?;
-    require_at(standing.is_at(sha), worker.checkout(), sha)?;
+    require_settled(standing, sha)?;
     let work = standing.work.as_ref().ok_or_else(|| wrong_state(worker))?;
     if work.has_several_bases && !is_forced {
         return Err(several_bases(name, branch));
@@ -136,6 +134,14 @@ pub fn several_bases(name: &str, branch: &str) -> Failure {
             "put it on {branch} as one line: `worker-ctl rebase {name}`, which leaves out what its merges changed \
              themselves; refs/shopfloor/pre/{name} keeps the work as it is"
         ))
+}
+
+/// Exit 1 unless the worktree is at this commit, with nothing beside it and nothing under way.
+pub fn require_settled(standing: &Standing, sha: &str) -> Result<()> {
+    let Standing { worker, worktree, .. } = standing;
+    require_clean(worker, &worktree.dirty, &worktree.always_dirty)?;
+    require_finished(worker, worktree.unfinished)?;
+    require_at(standing.is_at(sha), worker.checkout(), sha)
 }
 
 /// Exit 1 for work that has conflict markers, or that differs from what was reviewed.

@@ -95,6 +95,40 @@ fn work_is_sent_back_and_conflicts_are_resolved_on_the_host() {
 }
 
 #[test]
+fn what_a_worker_of_a_host_has_not_committed_is_in_the_way_of_its_landing() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big"]);
+    hire(&floor, "big:eve");
+    work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    let (old, eve) = (tip(&floor), w.at(machines[0].root().path.join(".worktrees/eve")));
+    eve.sh("echo staged > README.md && git add README.md && echo later > README.md && touch new.txt").exit(0);
+    for args in [&["accept", "big:eve"][..], &["accept", "big:eve", "--force"], &["accept", "big:eve", "-n"]] {
+        let refused = floor.ctl(args).exit(1).any_out();
+        refused.err_has("has uncommitted changes\n").err_has("  README.md\n").err_has("  new.txt\n");
+        refused.err_has("`worker-ctl message big:eve ");
+    }
+    floor
+        .app
+        .shopfloor(&["land", "big:eve"])
+        .exit(1)
+        .any_out()
+        .err_has("  new.txt\n")
+        .err_has("`shopfloor send big:eve ");
+    assert_eq!(eve.git(&["status", "--porcelain"]), "MM README.md\n?? new.txt\n");
+    assert_eq!((eve.git(&["show", ":README.md"]), tip(&floor)), ("staged\n".into(), old));
+    eve.sh("git reset -q --hard && rm new.txt").exit(0);
+    floor.ctl(&["accept", "big:eve"]).succeeds();
+    assert_eq!(
+        (floor.app.git(&["show", "main:a.txt"]), row(&floor, "big:eve")["task"].as_str()),
+        ("one\n".into(), Some("idle"))
+    );
+}
+
+#[test]
 fn a_host_works_on_while_its_hub_sleeps_and_a_rebooted_one_is_brought_up() {
     if !needs_sshd() {
         return;

@@ -202,7 +202,7 @@ fn a_command_whose_connection_dies_goes_on_on_the_host() {
     assert_eq!((*refused.status, text(&refused.json(), "/error/kind")), (Some(4), "unreachable"));
     floor.ctl(&["review", "big:eve"]).succeeds();
     // The source has it, and the host learns it with the next command.
-    let landed = cut("landed", &["accept", "big:eve"]);
+    let landed = cut("landed eve", &["accept", "big:eve"]);
     assert_eq!(*landed.status, Some(0), "{landed}");
     landed.err_has("big:eve has landed, and big does not know it yet");
     let new = tip(&floor);
