@@ -355,11 +355,7 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
     if let Err(failure) = require_nothing_lost(ctx, tree, landed, at) {
         return Ok(Some(failure));
     }
-    // git would forget what is staged.
     let worker = ctx.worker(place.worker)?;
-    if let Err(failure) = require_clean(&worker, &dirty(&ctx.repo, tree)?, &[]) {
-        return Ok(Some(failure));
-    }
     require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", place.branch))?;
     if let Some(sandbox) = sandbox::of(ctx, &worker)? {
         return match sandbox.move_to(place.branch, (landed, at), &ctx.repo.branch) {
@@ -367,7 +363,10 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
             moved => Ok((!moved?).then(changed)),
         };
     }
-    // `--keep` refuses when a change is in the way.
+    // `--keep` refuses when a change is in the way, and forgets what is staged elsewhere.
+    if let Err(failure) = require_clean(&worker, &dirty(&ctx.repo, tree)?, &[]) {
+        return Ok(Some(failure));
+    }
     let cmd = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[landed, at])?.args(["reset", "--quiet", "--keep", at]);
     let moved = step(ctx, tree, (landed, at), || when_unlocked(&cmd, tree))?;
     match moved.status {
