@@ -245,6 +245,12 @@ pub fn tell_landed(ctx: &Context<'_>, host: &Host, worker: &str, (work, new): (&
     if !ctx.repo.has(new, work)? {
         land::keep_original(ctx, &hosts::ref_name(&name), work)?;
     }
+    if said["stays"] == true {
+        ctx.ui.warn(format!(
+            "{name} has landed, and its worktree is not moved on, as something there is in the way; `worker-ctl accept {name}` \
+             says what, and ends its task once that is gone"
+        ));
+    }
     // Whose task goes on there has newer work, which is not what was reviewed, as with a local worker.
     if said["task"].as_str().is_none_or(|task| task == "idle") {
         unpin(ctx, host, worker)?;

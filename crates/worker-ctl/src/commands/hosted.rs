@@ -30,7 +30,7 @@ use crate::plan::accept::require_settled;
 use crate::root::prove;
 use crate::runner::{NONE, SANDBOX};
 use crate::settings::RootConfig;
-use crate::worker::Worker;
+use crate::worker::{Task, Worker};
 
 /// The hidden command of a hub that makes a repository and configures the root of it.
 pub const HOSTED: &str = "hosted";
@@ -248,14 +248,21 @@ pub fn landed(ctx: &Context<'_>, args: &LandedArgs) -> Result<Exit> {
         advance(ctx, landed)?
     };
     let is_told = |worker: &Worker| worker.more.get(OP).is_some_and(|told| told == op);
+    let mut stays = false;
     if let Some(sha) = sha.filter(|_| !worker.as_ref().is_some_and(is_told)) {
         land::close_task(ctx, name, &sha, landed)?;
-        ctx.update_worker(name, |worker| drop(worker.more.insert(OP.into(), op.as_str().into())))?;
+        ctx.update_worker(name, |worker| {
+            // It is told again once nothing is in the way of its worktree.
+            stays = worker.task == Task::NeedsReview && worker.work.commit_sha.as_ref() == Some(&sha);
+            if !stays {
+                worker.more.insert(OP.into(), op.as_str().into());
+            }
+        })?;
     }
     let state = ctx.state()?;
     let worker = state.workers.get(name);
     let now = json!({ "status": worker.map(Worker::status), "task": worker.map(|worker| worker.task.word()) });
-    ctx.ui.json(&joined(about(name, now), json!({ "branch_at": at })));
+    ctx.ui.json(&joined(about(name, now), json!({ "branch_at": at, "stays": stays })));
     Ok(Exit::Done)
 }
 

@@ -242,6 +242,31 @@ fn whoever_finishes_a_landing_that_was_cut_off_lands_nothing_newer() {
 }
 
 #[test]
+fn what_comes_in_the_way_of_a_worktree_on_a_host_while_its_work_lands_is_told() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big"]);
+    let big = &machines[0];
+    hire(&floor, "big:eve");
+    work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    let late = big.root().path.join(".worktrees/eve/late");
+    let receive = format!("touch '{}'; exec '{}' receive-pack \"$@\"", late.display(), which("git").display());
+    big.program("git-receive-pack", &receive);
+    floor.ctl(&["accept", "big:eve"]).exit(0).any_out().err_has("big:eve has landed, and its worktree is not moved on");
+    std::fs::remove_file(big.home.path.join("bin/git-receive-pack")).unwrap();
+    let landed = tip(&floor);
+    assert_eq!(floor.app.git(&["log", "--format=%s", "-1"]), "Add a\n");
+    // What it says to do leads on.
+    floor.ctl(&["accept", "big:eve"]).exit(1).any_out().err_has("  late\n");
+    std::fs::remove_file(late).unwrap();
+    floor.ctl(&["accept", "big:eve"]).exit(0).any_out().err_has("there is nothing to merge");
+    assert_eq!((tip(&floor), row(&floor, "big:eve")["task"].as_str()), (landed, Some("idle")));
+}
+
+#[test]
 fn new_goes_on_whichever_answer_of_the_host_was_lost() {
     if !needs_sshd() {
         return;
