@@ -128,18 +128,26 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     Ok(accept::print_answer(ctx, &worker, &sha, &landed))
 }
 
-/// Sees that the host has found the work good, where `config.toml` here asks for a check.
+/// Sees that the host has found the work good, where `config.toml` here asks for a check, and that it has not found it bad.
 fn check_there(ctx: &Context<'_>, host: &Host, there: &str, worker: &Worker, args: &accept::Args) -> Result<()> {
-    if check::command(&ctx.root).is_none() {
+    let (name, is_good) = (&worker.name, record(worker).map(|check| check.ok));
+    // A host may have a check of its own.
+    if check::command(&ctx.root).is_none() && is_good != Some(false) {
         return Ok(());
     }
     if args.no_check {
-        ctx.ui.note(format!("the work of {} lands without its check", worker.name));
+        ctx.ui.note(format!("the work of {name} lands without its check"));
         return Ok(());
     }
-    match record(worker).is_some_and(|check| check.ok) {
-        true => Ok(()),
-        false => ssh_to(ctx, host).ask(&["check", there], ssh::LONG).map(drop),
+    match is_good {
+        Some(true) => Ok(()),
+        Some(false) => Err(failure::CHECK_FAILED
+            .failure(format!("the check of the work of {name} failed on {}", host.name))
+            .hint(format!(
+                "`worker-ctl check {name}` runs it again there, and `worker-ctl accept {name} --no-check` lands the work all \
+                 the same"
+            ))),
+        None => ssh_to(ctx, host).ask(&["check", there], ssh::LONG).map(drop),
     }
 }
 

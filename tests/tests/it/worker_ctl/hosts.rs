@@ -129,6 +129,31 @@ fn what_a_worker_of_a_host_has_not_committed_is_in_the_way_of_its_landing() {
 }
 
 #[test]
+fn what_the_check_of_a_host_has_found_bad_lands_only_if_a_person_says_so() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big"]);
+    hire(&floor, "big:eve");
+    work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    // The hub has no check.
+    let there = machines[0].root();
+    let checks = "[repo]\ncheck = \"false\"\ncheck_on_host = true\n";
+    there.write("config.toml.new", &there.read("config.toml").replacen("[repo]\n", checks, 1));
+    there.sh("mv config.toml.new config.toml").exit(0);
+    // The `up` there may be at it.
+    floor.ctl(&["check", "big:eve"]).exit(1).any_out().any_err();
+    wait_for(|| row(&floor, "big:eve")["check"]["ok"] == false);
+    let old = tip(&floor);
+    let refused = floor.ctl(&["accept", "big:eve", "--json"]).exit(1).any_err().json();
+    assert_eq!((text(&refused, "/error/kind"), tip(&floor)), ("check_failed", old));
+    assert!(text(&refused, "/error/hints/0").contains("`worker-ctl accept big:eve --no-check` lands"), "{refused}");
+    floor.ctl(&["accept", "big:eve", "--no-check"]).exit(0).any_out().err_has("big:eve lands without its check");
+    assert_eq!(floor.app.git(&["show", "main:a.txt"]), "one\n");
+}
+
+#[test]
 fn a_host_works_on_while_its_hub_sleeps_and_a_rebooted_one_is_brought_up() {
     if !needs_sshd() {
         return;
