@@ -47,7 +47,7 @@ pub fn quietly(ui: &Ui, env: &Env, words: &[String]) -> Result<Answer> {
     if ui.is_quiet() && !words.iter().any(|word| word == "-q") {
         words.insert(1, "-q".to_owned());
     }
-    let answer = answer_of(command(env, &words)?.var(FRONT, "1"))?;
+    let answer = answer_of(&words[0], command(env, &words)?.var(FRONT, "1"))?;
     ui.pass_through(None, answer.said.as_bytes());
     Ok(answer)
 }

@@ -16,7 +16,7 @@ use shopfloor_core::ui::Ui;
 use crate::commands::shell_init::FUNCTION;
 use crate::commands::worker_commands::{here, require, way_to_adopt, worker};
 use crate::commands::{exit_of, on_the_way, pass_on, quietly, show_would, words_for};
-use crate::facts::overview;
+use crate::facts::overview::{self, in_one_line};
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::{Answer, ask};
 use crate::plan::rows::{POOL, Row, rows};
@@ -74,16 +74,12 @@ fn take_in(ui: &Ui, (env, there): (&Env, &Env), common: &Common, is_agreed: bool
         let mut words = ["worker-ctl", "--json", "accept", "--merged", worker].map(str::to_owned).to_vec();
         words.extend(is_agreed.then(|| "--yes".to_owned()));
         let done = quietly(ui, there, &words)?;
-        let error = done.records.iter().find_map(|record| record.get("error"));
-        match (done.status.code(), error) {
-            (0, _) => taken.push(worker.clone()),
+        match done.status.success() {
+            true => taken.push(worker.clone()),
             // Its request was of earlier work.
-            (_, Some(error)) if error["kind"] == "not_found" => {}
-            (_, error) => {
-                let message = error.and_then(|error| error["message"].as_str());
-                let hints = error.and_then(|error| error["hints"].as_array()).into_iter().flatten();
-                let why = message.unwrap_or("its request cannot be taken in").lines();
-                let why = why.chain(hints.filter_map(Value::as_str)).map(str::trim).collect::<Vec<_>>().join("; ");
+            false if done.has_kind("not_found") => {}
+            false => {
+                let why = reason(failure_of(&done));
                 stay.push((exit_of(done.status), format!("{} stays: {why}", printable(&row.name))));
             }
         }
@@ -111,8 +107,6 @@ fn merged(ui: &Ui, env: &Env, common: &Common, is_agreed: bool) -> Result<Exit> 
         let quiet = Common { quiet: true, ..common.clone() };
         let args = Args { names, merged: true, force: false, yes: false, reap: false };
         let name = printable(&row.name);
-        let reason =
-            |failure: Failure| std::iter::once(failure.to_string()).chain(failure.hints).collect::<Vec<_>>().join("; ");
         match remove(ui, env, &quiet, &args) {
             // Somebody has ended it.
             Err(failure) if failure.exit.code() > 128 => return Err(failure),
@@ -265,6 +259,11 @@ fn one_of_several(ui: &Ui, env: &Env, common: &Common, call: (&str, bool), words
         false => kept.for_each(|place| ui.line(printable(place))),
     }
     Ok(Exit::Done)
+}
+
+/// Why something failed, and what to run next, in one line.
+fn reason(failure: Failure) -> String {
+    in_one_line(failure.to_string(), failure.hints)
 }
 
 fn failure_of(answer: &Answer) -> Failure {

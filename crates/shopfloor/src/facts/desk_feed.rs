@@ -339,7 +339,7 @@ pub fn content(env: &Env, page: &Wanted) -> Content {
 pub fn refusal(answer: &Answer) -> String {
     let hints = answer.records.iter().filter_map(|record| record.pointer("/error/hints")?.as_array());
     let hints = hints.flatten().filter_map(Value::as_str).map(|hint| format!("hint: {hint}"));
-    let why = answer.error.clone().unwrap_or_else(|| format!("it ended with {}", answer.status));
+    let why = answer.error.clone().unwrap_or_else(|| answer.end());
     std::iter::once(why).chain(hints).collect::<Vec<_>>().join("\n")
 }
 
@@ -405,8 +405,9 @@ fn tail(path: &Path) -> String {
 pub fn run(env: &Env, words: &[String], input: Option<String>) -> Result<Answer> {
     let words = [&words[..1], &["--json".to_owned()], &words[1..]].concat();
     let cmd = command(env, &words)?.var(FRONT, "1");
-    answer_of(match input {
+    let cmd = match input {
         Some(text) => cmd.input(text.into_bytes()),
         None => cmd,
-    })
+    };
+    answer_of(&words[0], cmd)
 }

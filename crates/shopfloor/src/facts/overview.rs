@@ -116,8 +116,9 @@ pub fn has_nothing(env: &Env, worktree: &str) -> Result<bool> {
 pub fn ask_forge(env: &Env, is_fresh: bool) -> Result<()> {
     let fresh = is_fresh.then_some("--fresh");
     let words = [&["worker-ctl", "status", "--requests", "--json"][..], fresh.as_slice()].concat();
+    let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
     // Its hints are to name our own commands.
-    let asked = answer_of(command(env, &words.into_iter().map(str::to_owned).collect::<Vec<_>>())?.var(FRONT, "1"))?;
+    let asked = answer_of(&words[0], command(env, &words)?.var(FRONT, "1"))?;
     if asked.status.code() == 0 || asked.is_unused() {
         return Ok(());
     }

@@ -12,6 +12,7 @@ use shopfloor_core::ui::in_front_words;
 /// What a tool answered with `--json`.
 #[derive(Clone, Debug)]
 pub struct Answer {
+    pub tool: String,
     pub status: Status,
     /// The records on its stdout.
     pub records: Vec<Value>,
@@ -28,6 +29,8 @@ impl Answer {
     pub fn not_started(failure: &Failure) -> Answer {
         let error = failure.to_json();
         Answer {
+            // Its error names it.
+            tool: String::new(),
             status: Status::Exited(failure.exit.code().into()),
             error: error["message"].as_str().map(str::to_owned),
             records: vec![json!({ "error": error })],
@@ -56,9 +59,14 @@ impl Answer {
         self.records.iter().any(|record| record.pointer("/error/kind") == Some(&kind.into()))
     }
 
+    /// How it ended, for a tool that has no message, as one that was killed.
+    pub fn end(&self) -> String {
+        format!("{} ended with {}", self.tool, self.status)
+    }
+
     /// Its failure, told as ours: a line of its message each, and its hints.
     pub fn told_as(&self, begin: impl FnOnce(String) -> Failure) -> Failure {
-        let why = self.error.clone().unwrap_or_else(|| format!("it ended with {}", self.status));
+        let Some(why) = &self.error else { return begin(self.end()).hint("run the same command again") };
         let mut lines = why.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
         let failure = begin(lines.next().unwrap_or_default()).details(lines);
         let hints =
@@ -91,11 +99,11 @@ pub fn command(env: &Env, words: &[String]) -> Result<Cmd> {
 /// Asks a tool for JSON.
 pub fn ask(env: &Env, words: &[&str]) -> Result<Answer> {
     let words: Vec<String> = words.iter().copied().chain(["--json"]).map(str::to_owned).collect();
-    answer_of(command(env, &words)?)
+    answer_of(&words[0], command(env, &words)?)
 }
 
-/// What a command answers in JSON.
-pub fn answer_of(cmd: Cmd) -> Result<Answer> {
+/// What a command of a tool answers in JSON.
+pub fn answer_of(tool: &str, cmd: Cmd) -> Result<Answer> {
     let output = cmd.capture()?;
     let lines = output.stdout.split(|byte| *byte == b'\n');
     let records: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
@@ -107,7 +115,7 @@ pub fn answer_of(cmd: Cmd) -> Result<Answer> {
     let error = records.iter().find_map(message);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok(Answer { status: output.status, records, error, text, said })
+    Ok(Answer { tool: tool.to_owned(), status: output.status, records, error, text, said })
 }
 
 /// The program that a person's settings name for agents.

@@ -18,6 +18,17 @@ fn a_removal_of_several_ends_with_the_one_that_cannot_go() {
     done.out_has("removed adam").out_has("removed eve").err_has("deleted the branch feature/adam, all of which");
 }
 
+#[test]
+fn a_tool_that_is_killed_is_named() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    w.program("worker-ctl", "kill -KILL $$");
+    for args in [&["send", "adam", "hi"][..], &["rm", "adam"]] {
+        let killed = floor.app.shopfloor(args).exit(4);
+        killed.err_has("error: worker-ctl ended with signal 9").err_has("hint: run the same command again");
+    }
+}
+
 /// A person made it, also where the branch is the same.
 #[test]
 fn a_worktree_at_the_place_of_one_that_is_gone_is_not_the_workers() {

@@ -190,8 +190,8 @@ fn keys_run_the_commands_of_the_tools() {
 /// A command about ada has ended.
 fn end(desk: &mut Desk, words: &[&str], code: i32, record: Value) {
     let error = record.pointer("/error/message").and_then(Value::as_str).map(str::to_owned);
-    let answer =
-        Answer { status: Status::Exited(code), error, records: vec![record], text: String::new(), said: String::new() };
+    let (tool, text, said) = (words[0].to_owned(), String::new(), String::new());
+    let answer = Answer { tool, status: Status::Exited(code), error, records: vec![record], text, said };
     let words = words.iter().map(|word| (*word).to_owned()).collect();
     desk.end(&Ended { words, about: of("ada").map(|(_, key)| key), answer: Ok(answer) });
 }
