@@ -348,6 +348,8 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
         state.last_reviewed.take_if(|last| hosts::split(last).is_some_and(|(on, _)| on == name));
         Ok(())
     })?;
+    // Before its entry, without which the same command finds no host.
+    hosts::forget(&ctx.root.path, name)?;
     edit_config(ctx, |document| {
         let all = document.get_mut("hosts").and_then(Item::as_table_like_mut);
         all.into_iter().for_each(|all| drop(all.remove(name)));
@@ -357,7 +359,6 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     let words = [HOSTED.into(), "--json".into(), "--release".into(), format!("--id={}", hub_id(ctx)?).into()];
     ctx.warn_on_failure(name, || ssh.ask_with(&ssh.tool(&words), Vec::new(), ssh::SOON).map(drop));
     ctx.warn_on_failure(name, || ssh.hang_up());
-    hosts::forget(&ctx.root.path, name)?;
     match ctx.ui.is_json() {
         true => ctx.ui.json(&json!({ "host": name })),
         false => ctx.ui.done(format!("forgot {name}; everything there stays")),

@@ -323,3 +323,20 @@ fn a_line_that_hangs_delays_no_table_and_nothing_is_lost() {
     assert_eq!(floor.app.git(&["log", "--format=%s", "-1"]), "Add a\n");
     assert_eq!(row(&floor, "big:eve")["task"], "idle");
 }
+
+#[test]
+fn a_removal_that_failed_half_way_is_finished_by_the_same_command() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    w.program("ssh", "exit 255");
+    let entry = "\n[hosts.big]\nssh = \"box\"\nroot = \"/nowhere\"\nsource = \"/nowhere.git\"\n";
+    floor.root.write("config.toml", &(floor.root.read("config.toml") + entry));
+    // In the way of the removal of what is kept of it.
+    floor.root.write("hosts/big.json/full", "");
+    let remove = ["host", "remove", "big", "--force"];
+    floor.ctl(&remove).exit(4).any_out().err_has("cannot remove");
+    floor.root.sh("rm -r hosts/big.json").exit(0);
+    floor.ctl(&remove).exit(0).any_out().err_has("there is no answer from the host big");
+    assert!(!floor.root.read("config.toml").contains("[hosts.big]"));
+    assert_eq!(floor.root.sh("ls hosts | grep big").exit(1).stdout, "");
+}
