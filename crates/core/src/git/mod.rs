@@ -32,7 +32,7 @@ pub use self::in_common_dir::{ref_failure, require_plain_ref, when_unlocked};
 pub use self::integrity::{clean, refuse_linked_state, require_own_config, require_sound};
 pub use self::main_checkout::bare_by_mistake;
 pub use self::own_index::{FreshIndex, IndexEntries, OwnIndex, filled_links};
-pub use self::ownership::{refuse_led_elsewhere, require_lasting_objects};
+pub use self::ownership::{refuse_led_elsewhere, require_lasting_objects, require_writable_objects};
 pub use self::proven_worktree::WorktreeDir;
 pub use self::sanitized_common_dir::{LFS, Setting, as_alternate, trust_excludes, written};
 pub use self::worktrees::{ListedWorktree, OPERATION_HEADS, commits_to_pick, head_of, named_commits};

@@ -117,6 +117,13 @@ impl Repo {
     }
 }
 
+/// Fails if git cannot write all objects, as after one that another user ran here. Exit 4.
+pub fn require_writable_objects(common_dir: &Path) -> Result<()> {
+    let objects = common_dir.join("objects");
+    let inside = fs::list(&objects)?.into_iter().filter(|name| name.len() == 2).map(|name| objects.join(name));
+    inside.chain([objects.clone()]).try_for_each(|dir| fs::require_writable(&dir))
+}
+
 /// Fails with the kind `tampered` where git takes objects of a repository from one of its linked worktrees, or from its
 /// common directory outside of `objects`: they go with a worktree, whatever branch has them by then.
 pub fn require_lasting_objects(common_dir: &Path) -> Result<()> {

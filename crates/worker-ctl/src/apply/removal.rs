@@ -2,7 +2,9 @@
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{ListedWorktree, failed, require_lasting_objects, require_plain_ref};
+use shopfloor_core::git::{
+    ListedWorktree, failed, require_lasting_objects, require_plain_ref, require_writable_objects,
+};
 use shopfloor_core::pre_remove;
 use shopfloor_core::proc::processes;
 use shopfloor_core::text::shell_word;
@@ -215,7 +217,7 @@ pub fn reset(
 }
 
 /// Reads the losses, for a branch that goes `back_to` a commit or goes away, and refuses them unless they are to be kept,
-/// and mounts always. An agent may have closed its worktree.
+/// and always what cannot be kept or removed. An agent may have closed its worktree.
 pub fn check_losses(ctx: &Context<'_>, worker: &Worker, back_to: Option<&str>, is_forced: bool) -> Result<Losses> {
     if let Some(path) = adoption::moved(ctx, worker) {
         return Err(failure::WRONG_STATE
@@ -232,10 +234,15 @@ pub fn check_losses(ctx: &Context<'_>, worker: &Worker, back_to: Option<&str>, i
     let repo = &ctx.of(worker)?.repo;
     if back_to.is_some() {
         refuse_elsewhere(repo, worker)?;
+    } else if worker.tree().is_dir() {
+        worker.tree().parent().map_or(Ok(()), fs::require_writable)?;
     }
     require_lasting_objects(&repo.common)?;
     let losses = Losses::read_beyond(repo, worker, back_to)?;
     refuse_loss(worker, &losses, is_forced)?;
+    if !losses.is_empty() {
+        require_writable_objects(&repo.common)?;
+    }
     Ok(losses)
 }
 

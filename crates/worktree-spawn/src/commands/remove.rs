@@ -6,7 +6,7 @@ use serde_json::json;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, private_dir};
+use shopfloor_core::git::{Git, private_dir, require_writable_objects};
 use shopfloor_core::proc::processes::{self, Process};
 use shopfloor_core::text::{both, shell_word};
 use shopfloor_core::ui::{Ui, printable};
@@ -198,6 +198,9 @@ fn plan_one(inspection: &Inspection<'_>, args: &Args, known: &KnownAgent, all: &
     let liveness = runs::worktree_liveness(inspection, known, all)?;
     let planned = plan(condition(inspection, known, all, liveness)?, args.request)?;
     let Inspection { env, place, .. } = *inspection;
+    if planned.keeps_trash {
+        require_writable_objects(&place.common_dir)?;
+    }
     if let Some(sandbox) = sandboxes::of(env, place, known).filter(|_| !args.request.force) {
         sandboxes::require_empty(&sandbox, known)?;
     }

@@ -130,6 +130,8 @@ pub fn condition(
             found.loose_commits = loose_commits(git, worktree)?;
             find_branch(place, git, known, all, (&mut found, tip))?;
         }
+        // What an agent works with is taken down before its worktree is moved.
+        [&worktree.path, &worktree.git_dir].iter().filter_map(|dir| dir.parent()).try_for_each(fs::require_writable)?;
     }
     Ok(found)
 }

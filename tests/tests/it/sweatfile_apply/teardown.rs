@@ -244,6 +244,39 @@ fn the_tools_that_remove_worktrees_run_it() {
 }
 
 #[test]
+fn nothing_is_taken_down_of_a_worktree_that_cannot_be_kept_or_moved() {
+    let w = World::new();
+    let app = composed(&w, "");
+    app.commit("a.txt", "a\n");
+    app.apply(&["hook", "install"]).exit(0).any_out().any_err();
+    let one = w.at(app.spawn(&["subtree", "one"]).exit(0).any_err().stdout.trim_end());
+    one.write("new", "work\n");
+    let root = w.at(w.home("crew"));
+    let init = ["init", "--source", ".", "--target", root.path.to_str().unwrap()];
+    app.run("worker-ctl", &init).exit(0).any_out().any_err();
+    root.run("worker-ctl", &["add", "adam"]).exit(0).any_out().any_err();
+    root.write(".worktrees/adam/new", "work\n");
+    let (remove, nuke) = (["worktree-spawn", "remove", "one"], ["worker-ctl", "nuke", "adam", "--yes"]);
+    for (at, words, dir) in [
+        (&app, &remove[..], ".shopfloor/worktrees"),
+        (&app, &remove, ".git/worktrees"),
+        (&app, &remove, ".git/objects"),
+        (&app, &remove, ".git/objects/??"),
+        (&root, &nuke, ".worktrees"),
+        (&root, &nuke, ".git/objects"),
+    ] {
+        at.sh(&format!("chmod a-w {dir}")).exit(0);
+        for more in [&["--force", "-n"][..], &["--force"]] {
+            at.run_bound(words[0], &[&words[1..], more].concat()).exit(4).any_out().err_has("cannot write to ");
+        }
+        at.sh(&format!("chmod u+w {dir}")).exit(0);
+    }
+    assert!(docker(&w).iter().all(|line| line.ends_with("compose up")), "{:?}", docker(&w));
+    app.spawn(&["remove", "one", "--force"]).exit(0).any_out().err_has("torn down");
+    root.run("worker-ctl", &["nuke", "adam", "--yes", "--force"]).exit(0).any_out().err_has("torn down");
+}
+
+#[test]
 fn nothing_is_forgotten_and_nothing_runs_that_was_not_approved_then() {
     let w = World::new();
     let app = w.app();
