@@ -137,7 +137,13 @@ fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let set = path.as_ref().map(|path| merge_attribute(ledger, path)).transpose()?.unwrap_or_default();
     let detail = format!("merge={set} for {}", path.unwrap_or_default());
     let has_line = || install::configure(ledger, true, Tracked::Page, &[]).is_ok_and(|would| would.files.is_empty());
+    let gone = || ledger.git.ls_files(ledger.top.path(), &["--deleted".into(), "--".into(), ".gitattributes".into()]);
     findings.push(match set == DRIVER_NAME {
+        // As `install --undo` leaves it: git goes by the one in its index.
+        true if !gone()?.is_empty() => {
+            let fix = "commit that, or take it back: `git restore .gitattributes`";
+            Finding::bad("attribute", ".gitattributes is deleted", fix, None)
+        }
         true => Finding::good("attribute", detail),
         false if has_line() => {
             let own = ledger.repo.common_dir.join("info/attributes");

@@ -28,6 +28,11 @@ fn a_teardown_leaves_what_was_checked_in_before() {
     // What the first person made is theirs to take back, though it is checked in.
     app.shopfloor(&["teardown"]).exit(0).any_out().any_err();
     assert!(!app.has("sweatfile") && !app.has(".gitattributes"));
+    // Nor does a doctor set it up again, although the removal of these files is not committed.
+    let doctor = app.shopfloor(&["doctor", "--repair", "--yes"]).any_status().any_err();
+    doctor.out_has("ok     ledger-synth     state: not set up in this repository");
+    assert!(!app.has(".git/hooks/pre-push") && !app.has(".gitattributes"));
+    app.run("git", &["config", "merge.ledger-synth.driver"]).exit(1);
 }
 
 /// What a set-up finds half way, it makes too.
