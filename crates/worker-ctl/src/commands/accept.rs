@@ -119,6 +119,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return Err(changed_meanwhile(&name));
     }
     let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land), &checked)?;
+    tell_unchecked(ctx, args.no_check && check::command(&ctx.root).is_some(), &name, &landed);
     let landed = match (pushed, landed) {
         (Some(pushed), Landed::Accepted(new)) => match push_landed(ctx, &pushed, &new) {
             Ok(()) => Landed::Accepted(new),
@@ -323,14 +324,17 @@ pub fn changed_meanwhile(name: &str) -> Failure {
 
 /// Checks the work first, if that is wanted.
 fn check_first(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<Checked> {
-    if check::command(&ctx.root).is_none() {
-        return Ok(Checked::Unwanted);
+    match args.no_check || check::command(&ctx.root).is_none() {
+        true => Ok(Checked::Unwanted),
+        false => land::check_first(ctx, &worker.name, args.force, args.land),
     }
-    if args.no_check {
-        ctx.ui.note(format!("the work of {} lands without its check", worker.name));
-        return Ok(Checked::Unwanted);
+}
+
+/// Says so where work has landed without the check that it has.
+pub fn tell_unchecked(ctx: &Context<'_>, is_unchecked: bool, name: &str, landed: &Landed) {
+    if is_unchecked && matches!(landed, Landed::Accepted(_) | Landed::Unfinished(..)) {
+        ctx.ui.note(format!("the work of {name} lands without its check"));
     }
-    land::check_first(ctx, &worker.name, args.force, args.land)
 }
 
 /// Exit 3 where an agent's own program wants to land work that nobody has reviewed, but on that agent's own branch.

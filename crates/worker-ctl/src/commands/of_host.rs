@@ -114,6 +114,8 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     require_settled(&sha)?;
     let _own = ctx.lock(&name)?;
     let landed = land::while_parent_rests(ctx, &worker, args.force, || publish_work(ctx, &worker, args))?;
+    let has_check = check::command(&ctx.root).is_some() || record(&worker).is_some();
+    accept::tell_unchecked(ctx, has_check && args.no_check, &name, &landed);
     let new = match &landed {
         Landed::Accepted(new) | Landed::Unfinished(new, _) | Landed::NothingToMerge(new) => new,
         Landed::Rebasing(_) => {
@@ -132,11 +134,7 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
 fn check_there(ctx: &Context<'_>, host: &Host, there: &str, worker: &Worker, args: &accept::Args) -> Result<()> {
     let (name, is_good) = (&worker.name, record(worker).map(|check| check.ok));
     // A host may have a check of its own.
-    if check::command(&ctx.root).is_none() && is_good != Some(false) {
-        return Ok(());
-    }
-    if args.no_check {
-        ctx.ui.note(format!("the work of {name} lands without its check"));
+    if args.no_check || check::command(&ctx.root).is_none() && is_good != Some(false) {
         return Ok(());
     }
     match is_good {
