@@ -41,6 +41,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         let what = match go_on(ctx, name, args.force)? {
             Some(Resume::Continue) => "continue",
             Some(Resume::Task) => "start",
+            None if chosen.iter().any(|worker| worker.name == name && is_up(worker)) => return Ok(()),
             None => "up",
         };
         locked(&done).push(format!("{what} {name}"));
@@ -61,8 +62,13 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 /// What would be done with a worker. What a program that must be started knows shows only then.
 fn steps(worker: &Worker, is_running: bool) -> Option<String> {
     let name = &worker.name;
-    match worker.program.session {
-        Session::Up if is_running && worker.program.fault.is_none() => resume(worker).map(|what| what.describe(name)),
-        _ => Some(format!("start the session of {name}")),
+    match is_running && is_up(worker) {
+        true => resume(worker).map(|what| what.describe(name)),
+        false => Some(format!("start the session of {name}")),
     }
+}
+
+/// Whether its program runs, so that nothing has to be started.
+fn is_up(worker: &Worker) -> bool {
+    worker.program.session == Session::Up && worker.program.fault.is_none()
 }

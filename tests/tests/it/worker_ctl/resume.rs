@@ -60,7 +60,8 @@ fn one_command_after_a_reboot_makes_all_go_on_and_sends_nothing_twice() {
         let worker = floor.status(name);
         assert_eq!((text(&worker, "/status"), &worker["notes"]), (status, &json!([])), "{name}");
     }
-    // Who works already gets nothing.
+    // Who works already gets nothing, and there is nothing to say of it.
+    assert_eq!(floor.ctl(&["resume", "--all"]).exit(0).any_err().stdout, "");
     let again = floor.ctl(&["resume", "--all", "--json"]).exit(0).any_err().json();
     assert_eq!(again["workers"].as_array().map(Vec::len), Some(4));
     floor.ctl(&["message", "adam", "last"]).succeeds();
