@@ -308,11 +308,16 @@ pub fn kept_answer(name: &str, kept: &[String]) -> Value {
     about(name, json!({ "kept": kept }))
 }
 
-/// Prints where the work of a worker is kept; if there was nothing to keep, only what was done.
+/// Prints where the work of a worker is kept; if there was nothing to keep, only what was done. Behind the front door both
+/// are said.
 pub fn print_kept(ctx: &Context<'_>, name: &str, done: &str, kept: &[String]) {
     match ctx.ui.is_json() {
         true => ctx.ui.json(&kept_answer(name, kept)),
-        false if kept.is_empty() => ctx.ui.done(format!("{done} {name}")),
-        false => kept.iter().for_each(|place| ctx.ui.line(printable(place))),
+        false => {
+            kept.iter().for_each(|place| ctx.ui.line(printable(place)));
+            if kept.is_empty() || ctx.env.is_behind_front {
+                ctx.ui.done(format!("{done} {name}"));
+            }
+        }
     }
 }

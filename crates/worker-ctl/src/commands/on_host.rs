@@ -287,6 +287,11 @@ impl Line {
                 let told = std::str::from_utf8(line).map(|line| self.told_here(line));
                 ctx.ui.answer(told.as_ref().map_or(line, String::as_bytes));
             }
+            // There only what is kept was said.
+            let is_kept = self.command == "nuke" && (text.starts_with(b"refs/") || text.starts_with(b"/"));
+            if let ([one], true) = (&self.workers[..], is_kept && ctx.env.is_behind_front) {
+                ctx.ui.done(format!("removed {}", name_of(&self.host, one)));
+            }
             return !stdout.is_empty();
         }
         let mut has_told = false;

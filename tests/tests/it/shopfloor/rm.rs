@@ -1,6 +1,7 @@
 //! Removals of several agents.
 
 use crate::support::floor::Floor;
+use crate::support::host::{hire, hub, needs_sshd, work};
 use crate::support::world::{World, text, write};
 
 /// The error is the last line, so nothing goes after it.
@@ -16,6 +17,29 @@ fn a_removal_of_several_ends_with_the_one_that_cannot_go() {
     app.git(&["worktree", "unlock", "../adam"]);
     let done = app.shopfloor(&["rm", "adam", "eve"]).exit(0);
     done.out_has("removed adam").out_has("removed eve").err_has("deleted the branch feature/adam, all of which");
+}
+
+#[test]
+fn a_forced_removal_names_what_it_keeps_and_whom_it_removes() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "cm"]).succeeds();
+    w.at(floor.root.path.join(".worktrees/cm")).commit("a.txt", "a\n");
+    let removed = floor.app.shopfloor(&["rm", "cm", "--force"]).exit(0).any_err().stdout.clone();
+    assert!(removed.starts_with("refs/shopfloor/trash/cm/") && removed.ends_with("\nremoved cm\n"), "{removed}");
+}
+
+#[test]
+fn a_forced_removal_names_whom_it_removes_on_a_host() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, _machines) = hub(&w, &["big"]);
+    hire(&floor, "big:eve");
+    work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    let removed = floor.app.shopfloor(&["rm", "big:eve", "--force"]).exit(0).any_err().stdout.clone();
+    assert!(removed.starts_with("refs/") && removed.ends_with("\nremoved big:eve\n"), "{removed}");
 }
 
 #[test]
