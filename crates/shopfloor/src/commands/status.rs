@@ -22,7 +22,8 @@ const POLL: Duration = Duration::from_secs(2);
 
 /// Show all worktrees in one table: who works there, who waits for you, and what is not in step
 ///
-/// Asks each of the five tools once. What a tool cannot say is left out, and the exit code is then 4.
+/// Asks each of the five tools once. What a tool cannot say is left out, and the exit code is then 4; of a worktree that it
+/// cannot read it is a warning.
 #[derive(clap::Args, Debug, Default)]
 #[command(
     after_help = "Example:\n  shopfloor status\n  shopfloor status --json | jq -r '.worktrees[] | select(.waits_for).name'"
@@ -46,12 +47,13 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let overview = overview::read(&env);
         // A signal that ends us has ended the tools.
         proc::check_interrupt()?;
-        Ok(Overview { problems: overview.problems.into_iter().chain(unasked.clone()).collect(), ..overview })
+        let has_failed = overview.has_failed || unasked.is_some();
+        Ok(Overview { problems: overview.problems.into_iter().chain(unasked.clone()).collect(), has_failed, ..overview })
     };
     if !args.watch {
         let overview = read()?;
         overview.problems.iter().for_each(|problem| ui.warn(problem));
-        let failure = overview.problems.split_first();
+        let failure = overview.problems.split_first().filter(|_| overview.has_failed);
         let failure = failure.map(|(first, more)| Failure::failed(first).details(more.to_vec()));
         if ui.is_json() {
             let error = failure.as_ref().map_or(Value::Null, |failure| ui.error_key(failure));

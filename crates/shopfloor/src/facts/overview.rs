@@ -26,6 +26,8 @@ pub struct Overview {
     pub ledger: Option<LedgerState>,
     /// Why a tool has nothing to say, where it should.
     pub problems: Vec<String>,
+    /// Whether that is so of more than some worktrees.
+    pub has_failed: bool,
     /// What worker-ctl answered if there is a root, and it cannot say who works there, or why it could not be started.
     pub unread: Option<Answer>,
 }
@@ -144,12 +146,13 @@ pub fn in_one_line(why: String, hints: Vec<String>) -> String {
 
 fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
     let answers = map_parallel(questions, |words| ask(env, words));
-    let (mut problems, mut records, mut unread) = (Vec::new(), BTreeMap::new(), None);
+    let (mut problems, mut records, mut unread, mut has_failed) = (Vec::new(), BTreeMap::new(), None, false);
     for (words, answer) in questions.iter().zip(answers) {
         let told = match answer {
             // A repository without workers has no root.
             Ok(answer) if answer.is_unused() => Vec::new(),
             Ok(answer) => {
+                has_failed |= answer.has_failed() && !answer.has_failed_for_some();
                 let why = answer.failure().map(|why| why.replace("\ncaused by: ", ": "));
                 let hints = answer.told_as(Failure::failed).hints;
                 problems.extend(why.map(|why| in_one_line(format!("{}: {why}", words[0]), hints)));
@@ -158,6 +161,7 @@ fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
                 records
             }
             Err(failure) => {
+                has_failed = true;
                 unread = unread.or((words[0] == "worker-ctl").then(|| Answer::not_started(&failure)));
                 problems.push(in_one_line(failure.to_string(), failure.hints));
                 Vec::new()
@@ -178,5 +182,6 @@ fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
         event_count: record["event_count"].as_u64().unwrap_or(0),
     });
     let workers: Vec<Value> = workers.collect();
-    Overview { main: env.cwd.clone(), agents, workers, floor, overlay, sweatfiles, ledger, problems, unread }
+    let main = env.cwd.clone();
+    Overview { main, agents, workers, floor, overlay, sweatfiles, ledger, problems, has_failed, unread }
 }

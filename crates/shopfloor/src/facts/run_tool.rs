@@ -44,6 +44,14 @@ impl Answer {
         !matches!(self.status, Status::Exited(0 | 1))
     }
 
+    /// Whether it failed for some of several worktrees only, whose records say why.
+    pub fn has_failed_for_some(&self) -> bool {
+        let (wrong, well): (Vec<&Value>, Vec<&Value>) =
+            self.records.iter().partition(|record| !record["error"].is_null());
+        let is_about_one = |record: &&Value| record["worktree"].is_string();
+        self.status == Status::Exited(4) && !well.is_empty() && !wrong.is_empty() && wrong.iter().all(is_about_one)
+    }
+
     /// Whether the tool is not set up in this repository, or what it had is not there.
     pub fn is_unused(&self) -> bool {
         self.has_kind("not_initialised") || self.has_lost_root()
