@@ -334,6 +334,12 @@ fn look_at<'r>(ui: &Ui, env: &Env, main: &Path, args: &Args, rows: &'r [Row]) ->
 }
 
 fn runs_in(row: &Row, main: &Path) -> Failure {
+    if Path::new(&row.worktree) == main {
+        let what =
+            format!("git's record of {} names the main checkout {}", printable(&row.id), printable(&row.worktree));
+        let way = "run `git worktree repair PLACE`, with the place of its worktree";
+        return Failure::new(Exit::No, "here", what).hint(way);
+    }
     let what = format!("this command runs in {}", printable(&row.worktree));
     Failure::new(Exit::No, "here", what).hint(format!("run it elsewhere: `cd {}`", shell_word(main)))
 }

@@ -184,10 +184,15 @@ fn plan_all(inspection: &Inspection<'_>, args: &Args) -> Result<Vec<AgentRemoval
     Ok(removals)
 }
 
-/// The refusal of a directory in which another repository is now: it is that, and not a worktree of ours.
+/// The refusal of a directory in which another repository is now, or this one: it is that, and not a worktree of ours.
 fn replaced(known: &KnownAgent) -> Option<Failure> {
     let (id, worktree) = (&known.agent.id, &known.worktree);
     let there = private_dir(&worktree.path).filter(|there| !worktree.is_lost && !is_same(there, &worktree.git_dir))?;
+    if worktree.git_dir.ancestors().nth(2).is_some_and(|common_dir| is_same(&there, common_dir)) {
+        let why = format!("git's record of {id} names the main checkout {}", worktree.path.display());
+        let way = "run `git worktree repair PLACE`, with the place of its worktree";
+        return Some(failure::UNMANAGED.failure(why).hint(way));
+    }
     let why = format!("another repository is in the place of {id}: {}", there.display());
     let path = shell_word(&worktree.path);
     let away = format!("it is not removed: move it away, then run the same command again: `mv {path} {path}.other`");

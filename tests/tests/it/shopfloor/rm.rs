@@ -171,3 +171,20 @@ fn reports_that_cannot_be_shown_go_on_waiting() {
         assert_eq!(app.spawn(&["events"]).exit(0).json_lines().len(), at + 1, "{stderr}");
     }
 }
+
+/// An agent can write it.
+#[test]
+fn a_record_that_names_the_main_checkout_is_told_as_that() {
+    let w = World::new();
+    let app = w.repo("app");
+    app.commit("README.md", "app\n");
+    let child = w.at(app.shopfloor(&["new", "k"]).exit(0).any_err().stdout.trim_end());
+    app.write(".git/worktrees/k/gitdir", &format!("{}/.git\n", app.path.display()));
+    for tool in ["shopfloor rm", "worktree-spawn remove"] {
+        let refused = app.sh(&format!("{tool} k --force")).exit(1).any_out();
+        refused.err_has("git's record of main.k names the main checkout").err_has("`git worktree repair PLACE`");
+    }
+    app.git(&["worktree", "repair", child.path.to_str().unwrap()]);
+    app.shopfloor(&["rm", "k"]).exit(0).any_out().any_err();
+    assert!(!child.path.exists() && app.has("README.md"));
+}
