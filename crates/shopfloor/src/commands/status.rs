@@ -48,7 +48,11 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         // A signal that ends us has ended the tools.
         proc::check_interrupt()?;
         let has_failed = overview.has_failed || unasked.is_some();
-        Ok(Overview { problems: overview.problems.into_iter().chain(unasked.clone()).collect(), has_failed, ..overview })
+        Ok(Overview {
+            problems: overview.problems.into_iter().chain(unasked.clone()).collect(),
+            has_failed,
+            ..overview
+        })
     };
     if !args.watch {
         let overview = read()?;

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{agent, kill_agent, prompts, refused, send_message, staff, tree, work};
+use crate::support::worker::{agent, commit, kill_agent, prompts, refused, send_message, staff, tmux, tree, work};
 use crate::support::world::{World, text, wait_for, which, write};
 
 /// An agent whose terminal shows what is typed. It prints nothing itself, because that would be mixed into what the
@@ -124,6 +124,33 @@ fn no_text_is_appended_to_an_unsubmitted_one() {
     floor.ctl(&["message", "adam", "another", "--force"]).succeeds();
     wait_for(|| floor.ctl(&["peek", "adam"]).exit(0).stdout.contains("another"));
     floor.ctl(&["message", "adam", "more"]).succeeds();
+    assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
+}
+
+#[test]
+fn a_landing_ends_the_doubt_about_the_texts_of_its_task_and_not_about_a_message() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    killed_before_enter(&floor, &["start", "--worker", "adam", "--prompt", "COMMIT a.txt one Write a"]);
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert!(text(&floor.status("adam"), "/notes/0").contains("may be in its input line"));
+    // A person submits it.
+    tmux(&floor, &["send-keys", "-t", "=worker-adam:", "Enter"]);
+    floor.until("adam", "needs_review");
+    floor.ctl(&["accept", "adam"]).succeeds().any_err();
+    let adam = floor.status("adam");
+    assert_eq!((text(&adam, "/status"), &adam["notes"]), ("idle", &serde_json::json!([])));
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    killed_before_enter(&floor, &["message", "adam", "hello"]);
+    commit(&tree(&floor, "adam"), "Write b", &["b.txt"], "two\n");
+    floor.until("adam", "needs_review");
+    floor.ctl(&["accept", "adam"]).succeeds().any_err();
+    let adam = floor.status("adam");
+    assert_eq!((text(&adam, "/status"), text(&adam, "/needs")), ("idle", "in_doubt"));
+    let refused = floor.ctl(&["start", "adam", "--task", "think"]).exit(1);
+    refused.err_has("`worker-ctl peek adam`").err_has("the next text goes with `--force`");
+    assert!(!refused.stderr.contains("--resume"), "{refused}");
+    floor.ctl(&["start", "adam", "--task", "think", "--force"]).succeeds();
     assert_eq!(floor.status("adam")["notes"], serde_json::json!([]));
 }
 

@@ -352,10 +352,13 @@ fn refuse_in_doubt(worker: &Worker, input: &Input) -> Result<()> {
         .hint(format!(
             "look at the line with `worker-ctl peek {name}`, and submit or clear it with `worker-ctl attach {name}`"
         ))
-        .hint(format!(
-            "do not give a text again that has arrived; give another one with `--force`, and a task that is not there \
-             with `worker-ctl start --resume {name} --force`"
-        )))
+        .hint(match worker.task {
+            Task::Idle => "then the next text goes with `--force`".to_owned(),
+            _ => format!(
+                "do not give a text again that has arrived; give another one with `--force`, and a task that is not there \
+                 with `worker-ctl start --resume {name} --force`"
+            ),
+        }))
 }
 
 /// Refuses with exit 1 while the program shows a question, unless a person overrules this: the text would answer it.

@@ -201,6 +201,9 @@ pub(super) fn end(step: &mut MachineStep<'_>) {
     let (commit_sha, onto_sha) = earlier.unzip();
     step.next.work = Work { commit_sha, onto_sha, ..Work::default() };
     step.next.pending_send = None;
-    step.next.notes.retain(Note::is_of_branch);
+    // Nobody asks any more whether its own texts have arrived. A message is none of them, and may be in the input line still.
+    let is_message = |note: &Note| matches!(note, Note::Unsubmitted(purpose) if purpose == "message");
+    step.next.program.is_in_doubt &= step.next.notes.iter().any(is_message);
+    step.next.notes.retain(|note| note.is_of_branch() || is_message(note));
     step.effects.push(SideEffect::Unpin);
 }
