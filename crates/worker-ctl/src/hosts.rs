@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
@@ -17,7 +17,7 @@ use crate::names::checked_name;
 use crate::root::WorkerRoot;
 use crate::settings::HostTable;
 
-/// For how many seconds a command whose answer was lost is the same one.
+/// For how many seconds a command that got no answer is the same one.
 const KNOWN_FOR: i64 = 3_600;
 
 /// What ends a word, and what follows a name in a sentence.
@@ -175,7 +175,7 @@ pub struct HostWork {
     /// The default branch's commit that the host has.
     pub pushed: Option<String>,
     pub reviews: BTreeMap<String, SeenWork>,
-    /// Commands whose answer was lost, by the digest of their words: under which id they begin something, and since when.
+    /// Commands without an answer, by the digest of their words: under which id they begin something, and since when.
     pub unanswered: BTreeMap<String, (String, i64)>,
 }
 
@@ -201,20 +201,15 @@ impl HostWork {
         }
     }
 
-    /// The id of a command: the one that it had before if its answer was lost.
-    pub fn id_of(&self, key: &str, now: i64) -> String {
-        let known = self.unanswered.get(key).filter(|(_, at)| now - at < KNOWN_FOR);
-        known.map_or_else(|| Digest::of(fs::unique_name().as_bytes()).to_string(), |(id, _)| id.clone())
-    }
-
-    /// Remembers the id of a command whose answer was lost, and forgets that of one that has been done.
-    pub fn note_answer(&mut self, (key, id): (String, String), told: &Result<Exit>, now: i64) {
+    /// Remembers a command that is about to be sent. Returns its id, and whether it is the one of an earlier try, which was
+    /// never answered.
+    pub fn begin(&mut self, key: &str, now: i64) -> (String, bool) {
         self.unanswered.retain(|_, (_, at)| now - *at < KNOWN_FOR);
-        match told {
-            Err(_) => drop(self.unanswered.insert(key, (id, now))),
-            Ok(Exit::Done) => drop(self.unanswered.remove(&key)),
-            Ok(_) => {}
-        }
+        let known = self.unanswered.get(key).map(|(id, _)| id.clone());
+        let is_again = known.is_some();
+        let id = known.unwrap_or_else(|| Digest::of(fs::unique_name().as_bytes()).to_string());
+        self.unanswered.insert(key.to_owned(), (id.clone(), now));
+        (id, is_again)
     }
 
     /// Changes it. The caller holds the host's lock.

@@ -182,8 +182,11 @@ impl Line {
         }
         let limit = if is_one(&command, &["status peek events queue"]) { ssh::SOON / 2 } else { ssh::LONG };
         let mut told = ssh.run(&ssh.known_tool(&self.words), input, limit).and_then(|output| self.tell(ctx, &output));
-        if let Some(op) = op {
-            ctx.warn_on_failure(&self.host.name, || self.note_answer(ctx, op, &told));
+        if let Some((key, is_again)) = op {
+            // One that is refused has begun nothing, but an earlier try may have.
+            if told.as_ref().is_ok_and(|exit| *exit == Exit::Done || !is_again) {
+                ctx.warn_on_failure(&self.host.name, || self.forget_begun(ctx, &key));
+            }
             let hint = "it may have been done; within an hour the same command says so, and begins nothing twice";
             told = told.map_err(|failure| match UNREACHABLE.is_kind_of(&failure) {
                 true => failure.hint(hint),
@@ -197,24 +200,26 @@ impl Line {
         told
     }
 
-    /// Gives a command that begins something an id, by which the host knows it again. Returns that with the digest of its
-    /// words.
-    fn begins_once(&mut self, ctx: &Context<'_>) -> Result<Option<(String, String)>> {
+    /// Gives a command that begins something an id, by which the host knows it again, also if this process is killed before
+    /// it has the answer. Returns the digest of its words, and whether it had that id before.
+    fn begins_once(&mut self, ctx: &Context<'_>) -> Result<Option<(String, bool)>> {
         if self.command != "start" || self.matches.contains_id("resume") || ctx.is_dry {
             return Ok(None);
         }
         let words = self.words.join(OsStr::new("\n"));
         let key = Digest::of(&[words.as_encoded_bytes(), b"\n", &self.input].concat()).to_string();
-        let id = HostWork::load(&ctx.root.path, &self.host.name)?.id_of(&key, ctx.now());
+        let mut begun = (String::new(), false);
+        let _lock = hosts::lock(&ctx.root.path, &self.host.name)?;
+        HostWork::update(&ctx.root.path, &self.host.name, |work| begun = work.begin(&key, ctx.now()))?;
+        let (id, is_again) = begun;
         self.words.insert(1, format!("--op={id}").into());
-        Ok(Some((key, id)))
+        Ok(Some((key, is_again)))
     }
 
-    /// Keeps what came of such a command.
-    fn note_answer(&self, ctx: &Context<'_>, op: (String, String), told: &Result<Exit>) -> Result<()> {
-        let (root, host, now) = (&ctx.root.path, &self.host.name, ctx.now());
-        let _lock = hosts::lock(root, host)?;
-        HostWork::update(root, host, |work| work.note_answer(op, told, now))
+    /// Forgets such a command, which was answered.
+    fn forget_begun(&self, ctx: &Context<'_>, key: &str) -> Result<()> {
+        let _lock = hosts::lock(&ctx.root.path, &self.host.name)?;
+        HostWork::update(&ctx.root.path, &self.host.name, |work| drop(work.unanswered.remove(key)))
     }
 
     /// Tells the host first what has landed, and where the branch is, where the command depends on that. Returns the host's

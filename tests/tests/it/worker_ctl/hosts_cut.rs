@@ -267,6 +267,39 @@ fn what_comes_in_the_way_of_a_worktree_on_a_host_while_its_work_lands_is_told() 
 }
 
 #[test]
+fn a_command_that_is_killed_here_begins_nothing_twice() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, _machines) = hub(&w, &["big"]);
+    hire(&floor, "big:eve");
+    hire(&floor, "big:ada");
+    let real = format!("/usr/bin/ssh -F '{}' \"$@\"", w.path("ssh_config").display());
+    w.program(
+        "ssh",
+        &format!("case \"$KILL $*\" in 1*\"'start'\"*) {real}; kill -KILL $PPID; exit 1;; esac\nexec {real}"),
+    );
+    let killed = |args: &[&str]| {
+        let killed = floor.root.run_with("worker-ctl", args, &[("KILL", "1")]).any_status().any_out().any_err();
+        assert!(killed.status.is_none(), "{killed}");
+    };
+    let start = ["start", "--host", "big", "--task", "think"];
+    killed(&start);
+    let who = floor.ctl(&start).exit(0).any_err();
+    let working = ["big:eve", "big:ada"].map(|id| row(&floor, id)["task"] == "working");
+    assert_eq!(working, ["big:eve\n", "big:ada\n"].map(|id| who.stdout == id), "{who}");
+    // Once it is answered, the same words are another task.
+    floor.ctl(&start).exit(0).any_out().any_err();
+    assert!(["big:eve", "big:ada"].iter().all(|id| row(&floor, id)["task"] == "working"));
+    let later = ["start", "--queue", "--host", "big", "--task", "later"];
+    killed(&later);
+    floor.ctl(&later).exit(0).any_err().out_has("t1\n");
+    floor.ctl(&later).exit(0).any_err().out_has("t2\n");
+    assert_eq!(floor.ctl(&["queue", "--host", "big"]).exit(0).any_err().stdout.lines().count(), 2);
+}
+
+#[test]
 fn new_goes_on_whichever_answer_of_the_host_was_lost() {
     if !needs_sshd() {
         return;
