@@ -38,7 +38,7 @@ pub struct Options {
 
 /// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
 /// it does not know on to worker-ctl.
-const FRONT_WORDS: [(&str, &str); 28] = [
+const FRONT_WORDS: &[(&str, &str)] = &[
     // At the front door a root is made with the first agent.
     ("no root of worker-ctl is recorded in the repository", "there is no agent yet in the repository"),
     (
@@ -52,8 +52,6 @@ const FRONT_WORDS: [(&str, &str); 28] = [
     // The front door has no such options.
     ("choose another directory with `--root DIR`", "choose another directory with `WORKER_CTL_ROOT=DIR`"),
     ("worker-ctl doctor --rebuild", "worker-ctl doctor --rebuild"),
-    ("worker-ctl doctor --host", "worker-ctl doctor --host"),
-    ("worker-ctl status --host", "worker-ctl status --host"),
     ("or name the prefix: `worktree-spawn subtree NAME --base-name main`", "as with `git switch main`"),
     ("with `--base-dir`", "with `worktree_base` in `[worktree-spawn]` of your config.toml"),
     ("worktree-spawn remove --recursive", "shopfloor rm NAME..."),
@@ -90,7 +88,9 @@ pub fn in_front_words(text: &str) -> String {
         let begins = !spoken.ends_with(is_inside);
         let fits = |(tool, _): &&(&str, &str)| rest.strip_prefix(tool).is_some_and(|rest| !rest.starts_with(is_inside));
         let words = FRONT_WORDS.iter().filter(|(_, front)| !(is_terminal && *front == FRONT_REVIEW));
-        let (from, to) = match words.filter(|_| begins).find(fits) {
+        // No verb of the front door takes that option.
+        let is_for_host = || rest.split('`').next().is_some_and(|command| command.contains(" --host "));
+        let (from, to) = match words.filter(|_| begins).find(fits).filter(|_| !is_for_host()) {
             Some((tool, front)) => (tool.len(), *front),
             None => (next.len_utf8(), &rest[..next.len_utf8()]),
         };

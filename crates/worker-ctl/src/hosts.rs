@@ -81,8 +81,8 @@ impl Host {
             0 => words(part, &|word, all| (n == 0 && word == 0 || tells(word, all)) && is_subject(word, all)),
             // A quoted name, or a command, in which the first two words are the tool and what it does.
             _ if !part.contains(' ') => words(part, &|_, _| true),
-            // Hosts are those from here.
-            _ if part.starts_with("worker-ctl host ") => part.to_owned(),
+            // Hosts are those from here, and so is the table, which has all machines.
+            _ if part.starts_with("worker-ctl host ") || part.starts_with("worker-ctl status") => part.to_owned(),
             // The root of a host is made from here.
             _ if part.starts_with("worker-ctl init") => format!("worker-ctl host add {host} --ssh {}", self.table.ssh),
             _ => match words(part, &|word, _| word > 1) {

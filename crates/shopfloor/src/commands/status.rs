@@ -44,15 +44,12 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     // The table is there without the forge, too.
     let unasked = asked.err().map(|failure| overview::in_one_line(failure.to_string(), failure.hints));
     let read = || -> Result<Overview> {
-        let overview = overview::read(&env);
+        let mut overview = overview::read(&env);
         // A signal that ends us has ended the tools.
         proc::check_interrupt()?;
-        let has_failed = overview.has_failed || unasked.is_some();
-        Ok(Overview {
-            problems: overview.problems.into_iter().chain(unasked.clone()).collect(),
-            has_failed,
-            ..overview
-        })
+        overview.has_failed |= unasked.is_some();
+        overview.problems.extend(unasked.clone());
+        Ok(overview)
     };
     if !args.watch {
         let overview = read()?;

@@ -56,7 +56,7 @@ pub fn row(ctx: &Context<'_>, host: &Host, worker: &str) -> Result<Value> {
     let mut rows = LastSaid::answered(host, &said, ctx.now())?.workers.into_iter();
     rows.find(|row| row["name"] == worker).ok_or_else(|| {
         Failure::not_found(format!("there is no worker `{worker}` on {}", host.name))
-            .hint(format!("`worker-ctl status --host {}` lists its workers", host.name))
+            .hint("`worker-ctl status` lists the workers of all machines")
     })
 }
 

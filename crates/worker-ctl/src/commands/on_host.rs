@@ -138,7 +138,7 @@ impl Line {
         match &self.workers[..] {
             [one] => Ok(one),
             _ => Err(Failure::usage(format!("name one worker of {}", self.host.name))
-                .hint(format!("`worker-ctl status --host {}` lists them", self.host.name))),
+                .hint("`worker-ctl status` lists those of all machines")),
         }
     }
 

@@ -170,7 +170,7 @@ fn obstacle(worker: &Worker, state: &str, (is_kept_up, may_get_task): (bool, boo
             Some(format!("is offline and {why}; `worker-ctl up {}` starts its session", worker.name))
         }
         "idle" if is_at_work && state != "working" && worker.pending_send.is_none() && !may_get_task => {
-            Some("is idle and has no task; `worker-ctl start` gives it one".into())
+            Some(format!("is idle and has no task; `worker-ctl start {} --task TASK` gives it one", worker.name))
         }
         _ => None,
     }

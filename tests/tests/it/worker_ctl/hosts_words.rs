@@ -75,7 +75,9 @@ fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
     // A name may be an ordinary word, and says only once where it is.
     hire(&floor, "big:a");
     let idle = floor.app.shopfloor(&["review", "--pin", "big:a"]).exit(1).any_out();
-    idle.err_has("`worker-ctl status --host big` shows who has");
+    idle.err_has("`shopfloor status` shows who has");
+    let idle = floor.app.shopfloor(&["send", "big:a", "hello"]).exit(1).any_out();
+    idle.err_has("give it a task: `shopfloor start big:a --task TASK`, or use `--force`");
     floor.ctl(&["start", "big:a", "--task", "think"]).succeeds();
     let asked = floor.ctl(&["nuke", "big:a", "--force"]).exit(3).any_out();
     assert!(asked.stderr.contains(": a person must decide"), "{asked}");

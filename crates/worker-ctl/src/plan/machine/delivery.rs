@@ -58,7 +58,9 @@ pub(super) fn resume(step: &mut MachineStep<'_>, is_continued: bool, force: bool
     let Worker { name, task, program, .. } = step.before;
     if *task == Task::Idle {
         let why = format!("{name} has no task");
-        return Err(failure::WRONG_STATE.failure(why).hint("give it one with `worker-ctl start`"));
+        return Err(failure::WRONG_STATE
+            .failure(why)
+            .hint(format!("give it one: `worker-ctl start {name} --task TASK`")));
     }
     if program.session != Session::Up {
         return Err(step.refuse_down());
@@ -74,9 +76,10 @@ pub(super) fn resume(step: &mut MachineStep<'_>, is_continued: bool, force: bool
 
 pub(super) fn message(step: &mut MachineStep<'_>, force: bool) -> Result<()> {
     refuse_unready(step, force)?;
-    let Worker { task, program, .. } = step.before;
+    let Worker { name, task, program, .. } = step.before;
     if *task == Task::Idle && !force {
-        return Err(wrong_state(step.before).hint("give it a task with `worker-ctl start`, or use `--force`"));
+        let hint = format!("give it a task: `worker-ctl start {name} --task TASK`, or use `--force`");
+        return Err(wrong_state(step.before).hint(hint));
     }
     if program.session != Session::Up {
         return Err(step.refuse_dead());
