@@ -14,7 +14,6 @@ use crate::applied::Record;
 use crate::apply::{background, teardown};
 use crate::env_file::{self, EnvFile, VarValue};
 use crate::facts::{self, CurrentEnvFile, LoadOptions};
-use crate::failure;
 use crate::flags::LayerFlags;
 use crate::layout::TOOL;
 use crate::review;
@@ -61,9 +60,8 @@ fn is_nothing(worktree: &OpenWorktree, dirs: &LayerFlags) -> Result<bool> {
 /// worktree stays after all.
 fn before_removal(ui: &Ui, env: &Env, dirs: &LayerFlags, (git, repo): (Git, Repo)) -> Result<Vec<String>> {
     let worktree = OpenWorktree::open(env, git, repo)?;
-    // These may refuse the removal.
+    // This may refuse the removal.
     let mut notes = keep_variables(ui, &worktree)?;
-    require_approved(&worktree, dirs)?;
     // Else what set-up started would go on without its worktree, or write to it while it goes.
     if !ui.is_dry() {
         notes.extend(background::end_all(&worktree, |_| true)?.into_iter().map(|what| format!("ended {what}")));
@@ -78,21 +76,6 @@ fn before_removal(ui: &Ui, env: &Env, dirs: &LayerFlags, (git, repo): (Git, Repo
     };
     notes.extend(waits.map(|line| format!("{}: {line}", later(line))));
     Ok(notes)
-}
-
-/// Refuses as long as the teardown uses files of the worktree that nobody has approved: without them it could never run.
-fn require_approved(worktree: &OpenWorktree, dirs: &LayerFlags) -> Result<()> {
-    let steps = teardown::recorded(worktree)?;
-    // What an agent in a sandbox has left runs nowhere but in an empty directory.
-    if steps.is_empty() || worktree.is_contained()? {
-        return Ok(());
-    }
-    let held = held(worktree, dirs, &steps)?;
-    held.first().map_or(Ok(()), |file| {
-        let what = format!("nobody has approved {file}, which its teardown uses and which would go with it");
-        let approve = format!("read it, then run `{} approve`", dirs.call(&worktree.env, Some(&worktree.path)));
-        Err(failure::UNAPPROVED.failure(what).hint(approve))
-    })
 }
 
 /// Keeps `.sweatshop-env` if it has variables that neither a sweatfile nor a review put there.

@@ -185,13 +185,13 @@ impl Line {
         if let Some((key, is_again)) = op {
             // One that is refused has begun nothing, but an earlier try may have.
             if told.as_ref().is_ok_and(|exit| *exit == Exit::Done || !is_again) {
-                ctx.warn_on_failure(&self.host.name, || self.forget_begun(ctx, &key));
+                ctx.warn_on_failure(&self.host.name, || {
+                    let _lock = hosts::lock(&ctx.root.path, &self.host.name)?;
+                    HostWork::update(&ctx.root.path, &self.host.name, |work| drop(work.unanswered.remove(&key)))
+                });
             }
             let hint = "it may have been done; within an hour the same command says so, and begins nothing twice";
-            told = told.map_err(|failure| match UNREACHABLE.is_kind_of(&failure) {
-                true => failure.hint(hint),
-                false => failure,
-            });
+            told = told.map_err(|failure| if UNREACHABLE.is_kind_of(&failure) { failure.hint(hint) } else { failure });
         }
         // Where nobody knows what came of it, it may have been done.
         if told.as_ref().map_or(true, |exit| exit.code() == 0) && !ctx.is_dry {
@@ -214,12 +214,6 @@ impl Line {
         let (id, is_again) = begun;
         self.words.insert(1, format!("--op={id}").into());
         Ok(Some((key, is_again)))
-    }
-
-    /// Forgets such a command, which was answered.
-    fn forget_begun(&self, ctx: &Context<'_>, key: &str) -> Result<()> {
-        let _lock = hosts::lock(&ctx.root.path, &self.host.name)?;
-        HostWork::update(&ctx.root.path, &self.host.name, |work| drop(work.unanswered.remove(key)))
     }
 
     /// Tells the host first what has landed, and where the branch is, where the command depends on that. Returns the host's
