@@ -91,7 +91,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         // A person may have thought about it for long.
         refuse_unseen(&worker)?;
         if asked.is_some() && worker.work.commit_sha != asked {
-            return Err(changed_meanwhile(&name));
+            return Err(changed_meanwhile(&worker));
         }
     }
     let ctx = &ctx.of(&worker)?;
@@ -114,9 +114,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         }
         false => (None, asked),
     };
-    let _lock = ctx.lock(&name)?;
-    if asked.is_some() && ctx.worker(&name)?.work.commit_sha != asked {
-        return Err(changed_meanwhile(&name));
+    let (_lock, now) = (ctx.lock(&name)?, ctx.worker(&name)?);
+    if asked.is_some() && now.work.commit_sha != asked {
+        return Err(changed_meanwhile(&now));
     }
     let landed = land::land(ctx, &name, args.force, (args.message.as_deref(), args.land), &checked)?;
     tell_unchecked(ctx, args.no_check && check::command(&ctx.root).is_some(), &name, &landed);
@@ -154,9 +154,9 @@ fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Optio
         return Err(Failure::not_found(format!("no request of {name} was merged that was not taken in yet"))
             .hint("`worker-ctl status --requests` shows the requests"));
     };
-    let _lock = ctx.lock(name)?;
-    if ctx.worker(name)?.work.commit_sha != worker.work.commit_sha {
-        return Err(changed_meanwhile(name));
+    let (_lock, now) = (ctx.lock(name)?, ctx.worker(name)?);
+    if now.work.commit_sha != worker.work.commit_sha {
+        return Err(changed_meanwhile(&now));
     }
     let new = take_in(ctx, name, &forge)?;
     let branch = &ctx.repo.branch;
@@ -317,9 +317,10 @@ fn dry_run(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<Exit> {
     Ok(commands::show(ctx.ui, answer(name, outcome, &plan.sha, branch), &would))
 }
 
-/// Exit 1: the commit about which a person was asked is not the one any more.
-pub fn changed_meanwhile(name: &str) -> Failure {
-    failure::CHANGED.failure(format!("{name} has another commit by now")).hint("run the same command again")
+/// Exit 1: the commit about which a person was asked is not the one any more. Somebody else may have landed it.
+pub fn changed_meanwhile(worker: &Worker) -> Failure {
+    let changed = format!("{} has another commit by now", worker.name);
+    require_review(worker).err().unwrap_or_else(|| failure::CHANGED.failure(changed).hint("run the same command again"))
 }
 
 /// Checks the work first, if that is wanted.

@@ -107,7 +107,7 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     let _host = hosts::lock(&ctx.root.path, &host.name)?;
     let mut worker = read()?;
     if worker.task != Task::NeedsReview || worker.work.commit_sha.as_ref() != Some(&sha) {
-        return Err(accept::changed_meanwhile(&name));
+        return Err(accept::changed_meanwhile(&worker));
     }
     host_work::fetch(ctx, host, there, &sha)?;
     host_work::carry_over(ctx, &mut worker, &ctx.repo.fetched(&ctx.source())?)?;

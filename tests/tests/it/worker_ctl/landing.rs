@@ -1,5 +1,6 @@
 //! worker-ctl: how work lands on a source with an unusual history, directory or setting.
 
+use crate::support::desk::Terminal;
 use crate::support::floor::Floor;
 use crate::support::worker::{adopted_floor, assert_landed, by_hand, commit, head, staff, tip, tree, up, work};
 use crate::support::world::{Repo, World, text};
@@ -14,6 +15,20 @@ fn work_lands_on_a_source_with_a_separate_git_directory() {
     floor.ctl(&["accept", "adam"]).succeeds();
     assert_eq!(floor.app.read("a.txt"), "one\n");
     assert_eq!(floor.app.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn who_is_asked_about_work_that_somebody_else_lands_meanwhile_is_told_so() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    by_hand(&floor, "adam", &[("a", "1\n")]);
+    let terminal = Terminal::open(&floor.app, (120, 24));
+    terminal.run("shopfloor land adam");
+    terminal.shows("Nobody has reviewed the work of adam");
+    floor.ctl(&["accept", "adam"]).succeeds();
+    terminal.run("y");
+    let told = terminal.shows("it has nothing that has not landed");
+    assert!(told.contains("adam is idle") && !told.contains("another commit"), "{told}");
 }
 
 #[test]
