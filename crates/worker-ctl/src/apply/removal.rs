@@ -30,9 +30,14 @@ pub fn nuke_each(
     refuse: &dyn Fn(&Worker) -> Result<()>,
     when_done: &dyn Fn(&Worker, &[String]),
 ) -> Result<()> {
-    for Worker { name, .. } in workers {
-        let _lock = ctx.lock(name)?;
-        let Some(worker) = ctx.state()?.workers.remove(name) else { continue };
+    for before in workers {
+        let (name, _lock) = (&before.name, ctx.lock(&before.name)?);
+        let Some(worker) = ctx.state()?.workers.remove(name) else {
+            // Where the line of the same command was cut, that goes on, and tells nobody what it has kept.
+            let kept = ctx.of(before).and_then(|ctx| trash::kept_of(&ctx, name)).ok().filter(|_| is_forced);
+            when_done(before, &kept.unwrap_or_default());
+            continue;
+        };
         refuse(&worker)?;
         // A source that is gone for good has nothing to put back.
         if !is_forced || ctx.source().is_dir() {

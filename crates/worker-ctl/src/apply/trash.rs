@@ -56,6 +56,13 @@ pub fn keep_commit(ctx: &Context<'_>, worker: &str, commit: &str) -> Result<Stri
     Ok(name)
 }
 
+/// Where work of workers of this name is kept.
+pub fn kept_of(ctx: &Context<'_>, worker: &str) -> Result<Vec<String>> {
+    let all = format!("{TRASH}{worker}/");
+    let refs = ctx.repo.ask(&ctx.repo.top, &["for-each-ref", "--format=%(refname)", &all])?;
+    Ok(refs.lines().map(str::to_owned).collect())
+}
+
 /// Creates a commit of ours.
 fn commit_tree(ctx: &Context<'_>, tree: &str, parents: &[String], message: &str) -> Result<String> {
     let identity = ["-c", "user.name=worker-ctl", "-c", "user.email=worker-ctl@localhost"];

@@ -35,7 +35,11 @@ pub struct Args {
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::recover(ctx)?;
     let state = ctx.state()?;
-    let workers = commands::choose(&state, &args.workers, args.all)?;
+    // What a removal whose line was cut has kept, the next one tells.
+    let gone = args.workers.iter().filter(|name| args.force && !state.workers.contains_key(*name));
+    let kept = gone.flat_map(|name| trash::kept_of(ctx, name).unwrap_or_default());
+    let workers = commands::choose(&state, &args.workers, args.all)
+        .map_err(|failure| failure.details(kept.map(|place| format!("  kept {place}"))))?;
     if workers.is_empty() {
         ctx.ui.nothing_to_do();
         return Ok(Exit::Done);

@@ -151,6 +151,32 @@ fn a_worker_added_while_up_runs_starts_with_its_options() {
     floor.ctl(&["peek", "eve"]).exit(0).out_has("<sonnet>");
 }
 
+/// As on a host, where a command whose line was cut goes on.
+#[test]
+fn of_two_that_remove_a_worker_at_once_both_say_where_its_work_is_kept() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "adam"]).succeeds();
+    commit(&tree(&floor, "adam"), "Work", &["a.txt"], "one\n");
+    let lock = File::create(floor.root.path.join("locks/worker-adam.lock")).unwrap();
+    lock.lock().unwrap();
+    let remove = || {
+        let mut command = w.command(w.path("bin/worker-ctl"));
+        command.args(["nuke", "adam", "--force", "--yes"]).current_dir(&floor.root.path);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for(|| is_queued(child.id()));
+        child
+    };
+    let both = [remove(), remove()];
+    lock.unlock().unwrap();
+    for child in both {
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && told.starts_with("refs/shopfloor/trash/adam/"), "{told}");
+    }
+    floor.ctl(&["nuke", "adam", "--force", "--yes"]).exit(1).err_has("  kept refs/shopfloor/trash/adam/");
+}
+
 /// Both have looked before one of them is the first.
 #[test]
 fn of_two_that_adopt_a_worktree_at_once_one_changes_nothing() {
