@@ -85,12 +85,12 @@ pub fn in_front_words(text: &str) -> String {
     let is_terminal = io::stdout().is_terminal();
     while let Some(next) = rest.chars().next() {
         let is_inside = |c: char| c.is_alphanumeric() || "/-_.".contains(c);
-        let begins = !spoken.ends_with(is_inside);
         let fits = |(tool, _): &&(&str, &str)| rest.strip_prefix(tool).is_some_and(|rest| !rest.starts_with(is_inside));
-        let words = FRONT_WORDS.iter().filter(|(_, front)| !(is_terminal && *front == FRONT_REVIEW));
-        // No verb of the front door takes that option.
-        let is_for_host = || rest.split('`').next().is_some_and(|command| command.contains(" --host "));
-        let (from, to) = match words.filter(|_| begins).find(fits).filter(|_| !is_for_host()) {
+        // No verb of the front door takes that option; `add` is worker-ctl's own.
+        let is_apart = |said: &str| said.contains(" --host ") && !said.contains(" add ");
+        let begins = !spoken.ends_with(is_inside) && !rest.split('`').next().is_some_and(is_apart);
+        let mut words = FRONT_WORDS.iter().filter(|(_, front)| begins && !(is_terminal && *front == FRONT_REVIEW));
+        let (from, to) = match words.find(fits) {
             Some((tool, front)) => (tool.len(), *front),
             None => (next.len_utf8(), &rest[..next.len_utf8()]),
         };
@@ -339,10 +339,14 @@ impl Ui {
 
     /// Prints a problem as a notice, where the exit code must stay 0 (hooks).
     pub fn problem(&self, failure: &Failure) {
-        if self.options.quiet {
-            return;
+        if !self.options.quiet {
+            self.complain("notice: ", AnsiColor::Yellow.on_default().bold(), failure);
         }
-        self.complain("notice: ", AnsiColor::Yellow.on_default().bold(), failure);
+    }
+
+    /// What was done, or a notice about why it was not, where the command goes on all the same.
+    pub fn or_problem<T>(&self, done: Result<T>) -> Option<T> {
+        done.map_err(|failure| self.problem(&failure)).ok()
     }
 
     /// Notices, and whether somebody can have read them: not where stderr takes nothing or throws it away, nor where nobody

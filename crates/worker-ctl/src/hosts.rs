@@ -10,6 +10,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
+use shopfloor_core::proc::processes::is_alive;
 use shopfloor_core::text::nearest;
 
 use crate::failure;
@@ -202,12 +203,15 @@ impl HostWork {
     }
 
     /// Remembers a command that is about to be sent. Returns its id, and whether it is the one of an earlier try, which was
-    /// never answered.
+    /// never answered and has ended. Another one of the same words that is at work is another command.
     pub fn begin(&mut self, key: &str, now: i64) -> (String, bool) {
         self.unanswered.retain(|_, (_, at)| now - *at < KNOWN_FOR);
-        let known = self.unanswered.get(key).map(|(id, _)| id.clone());
+        let sender = |id: &str| id.split_once('-').and_then(|(pid, _)| pid.parse().ok());
+        let has_ended = |id: &&String| !sender(id).is_some_and(is_alive);
+        let known = self.unanswered.get(key).map(|(id, _)| id).filter(has_ended).cloned();
         let is_again = known.is_some();
-        let id = known.unwrap_or_else(|| Digest::of(fs::unique_name().as_bytes()).to_string());
+        let new = || format!("{}-{}", std::process::id(), Digest::of(fs::unique_name().as_bytes()));
+        let id = known.unwrap_or_else(new);
         self.unanswered.insert(key.to_owned(), (id.clone(), now));
         (id, is_again)
     }

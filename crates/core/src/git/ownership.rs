@@ -120,7 +120,8 @@ impl Repo {
 /// Fails if git cannot write all objects, as after one that another user ran here. Exit 4.
 pub fn require_writable_objects(common_dir: &Path) -> Result<()> {
     let objects = common_dir.join("objects");
-    let inside = fs::list(&objects)?.into_iter().filter(|name| name.len() == 2).map(|name| objects.join(name));
+    let is_used = |name: &OsString| name.len() == 2 && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
+    let inside = fs::list(&objects)?.into_iter().filter(is_used).map(|name| objects.join(name));
     inside.chain([objects.clone()]).try_for_each(|dir| fs::require_writable(&dir))
 }
 

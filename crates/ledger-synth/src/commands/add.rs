@@ -81,9 +81,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     match args.from_hook {
         // The session ends in any case, so problems are notices, as in every hook that an agent calls.
         Some(program) => {
-            if let Err(failure) = end_session(ui, env, ledger_args, args, program) {
-                ui.problem(&failure);
-            }
+            ui.or_problem(end_session(ui, env, ledger_args, args, program));
             Ok(Exit::Done)
         }
         None => add(ui, env, ledger_args, args),

@@ -56,9 +56,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
         None => show(ui, env, ledger_args, args),
         // A session must start, whatever is wrong with its ledger.
         Some(_) => {
-            if let Err(failure) = start_session(ui, env, ledger_args, args) {
-                ui.problem(&failure);
-            }
+            ui.or_problem(start_session(ui, env, ledger_args, args));
             Ok(Exit::Done)
         }
     }
@@ -70,17 +68,11 @@ fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> R
     let session =
         ui.input().map(|input| draft::session_name(&agent_hooks::session(&input).unwrap_or_default().session));
     let named = session.and_then(|session| name_session(ui, env, &session).map(|()| session));
-    let session = named.unwrap_or_else(|failure| {
-        ui.problem(&failure);
-        String::new()
-    });
+    let session = ui.or_problem(named).unwrap_or_default();
     let (git, repo) = Git::here(env)?;
     let ledger = Ledger::in_repo(ui, env, ledger_args, git, repo);
-    let context =
-        ledger.and_then(|ledger| session_context(ui, env, &ledger, args, &session)).unwrap_or_else(|failure| {
-            ui.problem(&failure);
-            LEAVE_WORD.to_owned()
-        });
+    let context = ledger.and_then(|ledger| session_context(ui, env, &ledger, args, &session));
+    let context = ui.or_problem(context).unwrap_or_else(|| LEAVE_WORD.to_owned());
     ui.line(agent_hooks::session_start_answer(context.trim_end()).to_string());
     Ok(())
 }
@@ -89,9 +81,7 @@ fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> R
 fn session_context(ui: &Ui, env: &Env, ledger: &Ledger, args: &Args, session: &str) -> Result<String> {
     if !session.is_empty() && !ui.is_dry() {
         // The ledger is shown even where nothing can be written.
-        if let Err(failure) = session_log::begin(&ledger.state(), session, env.now.into()) {
-            ui.problem(&failure);
-        }
+        ui.or_problem(session_log::begin(&ledger.state(), session, env.now.into()));
     }
     content(ui, env, ledger).and_then(|content| text(ledger, &content, args.max_bytes)).or_else(|failure| {
         ui.problem(&failure);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use shopfloor_core::doctor::{self, DoctorArgs, Finding};
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Result};
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git_hook;
 use shopfloor_core::ui::Ui;
@@ -137,10 +137,12 @@ fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let set = path.as_ref().map(|path| merge_attribute(ledger, path)).transpose()?.unwrap_or_default();
     let detail = format!("merge={set} for {}", path.unwrap_or_default());
     let has_line = || install::configure(ledger, true, Tracked::Page, &[]).is_ok_and(|would| would.files.is_empty());
-    let gone = || ledger.git.ls_files(ledger.top.path(), &["--deleted".into(), "--".into(), ".gitattributes".into()]);
+    let (file, line) = (".gitattributes", format!("merge={DRIVER_NAME}"));
+    let named = || ledger.git.cmd(ledger.top.path()).args(["grep", "--cached", "--quiet", &line, "--", file]).capture();
+    let is_gone = || Ok::<_, Failure>(!ledger.top.path().join(file).exists() && named()?.status.success());
     findings.push(match set == DRIVER_NAME {
         // As `install --undo` leaves it: git goes by the one in its index.
-        true if !gone()?.is_empty() => {
+        true if is_gone()? => {
             let fix = "commit that, or take it back: `git restore .gitattributes`";
             Finding::bad("attribute", ".gitattributes is deleted", fix, None)
         }
@@ -208,8 +210,6 @@ fn write_draft(ui: &Ui, env: &Env, ledger: &Ledger, left: &LeftDraft) -> Result<
         left.path.parent().map(fs::remove_empty_dir);
     }
     // The event is written, whatever is wrong with the page.
-    if let Err(failure) = refresh(ui, env, ledger) {
-        ui.problem(&failure);
-    }
+    ui.or_problem(refresh(ui, env, ledger));
     Ok(())
 }

@@ -165,6 +165,8 @@ fn merges(env: &Env, objects: &Objects<'_>, ours: &str, label: Option<&str>) -> 
         let parent = objects.commit(&format!("{commit}^")).ok();
         match reverted {
             None => merges.push((parent, commit)),
+            // Nothing says which parent of a merge it leads back to.
+            Some(_) if objects.commit(&format!("{commit}^2")).is_ok() => {}
             Some(_) => merges.extend(parent.map(|parent| (Some(commit), parent))),
         }
     }

@@ -82,14 +82,14 @@ fn heal_one(ground: &impl Ground, now: &str, workspace: &mut Workspace, own: &[P
             true => here.sha256 == planned.here && (planned.workspace.is_none() || is_overlay_written),
             false => is_overlay_written,
         };
+        let base = workspace.files.get(path).map(|base| base.sha256);
         if is_done {
-            let base = workspace.files.get(path).map(|base| base.sha256);
             let before = planned.own.or(base).filter(|_| planned.writes_here);
             if let Some(before) = before.filter(|before| *before != here.sha256) {
                 workspace.note_arrival(path, now, before, here.sha256);
             }
             workspace.set_base(path, BaseFile { sha256: planned.base, mode: here.mode });
-        } else if let Some(sha256) = planned.read.filter(|_| is_overlay_written) {
+        } else if let Some(sha256) = planned.read.filter(|_| is_overlay_written && base != Some(planned.base)) {
             workspace.note_read(path, BaseFile { sha256, mode: here.mode });
         }
     }

@@ -53,9 +53,14 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Re
     if !whole.is_empty() || outcome.unread.contains(&leaving) {
         let name = format!("{}: ", root.display());
         let open = outcome.open.iter().filter_map(|line| line.strip_prefix(&name)).map(|line| format!("  {line}"));
-        let failure = failure::HELD.failure("the overlay does not have everything that the worktree has").details(open);
+        // What a dry run would hold cannot be settled yet.
+        let would_hold = whole.iter().map(|(path, held)| format!("  {path}: {}", held.why));
+        let is_held_yet = !ui.is_dry() || whole.is_empty();
+        let details: Vec<String> = if is_held_yet { open.collect() } else { would_hold.collect() };
+        let failure = failure::HELD.failure("the overlay does not have everything that the worktree has");
         let hint = "`overlay-sync sync` holds what waits, so that it can be settled";
-        return Err(if ui.is_dry() { failure.hint(hint) } else { failure });
+        let failure = failure.details(details);
+        return Err(if is_held_yet { failure } else { failure.hint(hint) });
     }
     let kept = |(path, held): (_, &HeldText)| match ui.is_dry() {
         true => format!("would keep a part of {path} ({})", held.why),

@@ -49,7 +49,9 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     waiting.sort_by_key(|found| (found.1.told.since.unwrap_or(i64::MAX), &found.1.name));
     let file = env.state_home().map(|home| home.join("jump"));
     let last = file.as_ref().map_or(Ok(None), |file| fs::read_own(file))?.unwrap_or_default();
-    let at = waiting.iter().position(|(_, row)| args.next && row.worktree.as_bytes() == last);
+    // Seats are in the worktree of another agent.
+    let key = |row: &Row| format!("{}\0{}", row.worktree, row.id).into_bytes();
+    let at = waiting.iter().position(|(_, row)| args.next && key(row) == last);
     let next = at.map_or(0, |at| (at + 1) % waiting.len());
     let Some((site, row)) = waiting.get(next) else {
         return Err(Failure::not_found("nobody waits for you").hint("`shopfloor status` shows all agents"));
@@ -59,7 +61,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         return Err(Failure::usage("jump needs a terminal").hint("print who it is: `shopfloor jump --name`"));
     }
     if let Some(file) = file.filter(|_| !ui.is_dry()) {
-        fs::replace(&file, row.worktree.as_bytes(), Some(fs::PRIVATE))?;
+        fs::replace(&file, &key(row), Some(fs::PRIVATE))?;
     }
     let name = row.worker.clone().unwrap_or_else(|| row.name.clone());
     if args.name {

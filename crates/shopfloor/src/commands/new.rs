@@ -345,9 +345,8 @@ fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (Optio
             "no agent was started for {name}: {lacks} is not on the PATH; once it is, the same command goes on"
         ));
     } else if let Some((exit, error)) = start(ui, env, args, (task, &path))? {
-        // What an agent at work refuses, it refuses again.
-        let next = if exit.code() == 1 { "" } else { "; the same command goes on" };
-        ui.note(format!("the worktree is {}{next}", path.display()));
+        let settled = if exit.code() == 1 { "once that is settled, " } else { "" };
+        ui.note(format!("the worktree is {}; {settled}the same command goes on", path.display()));
         if ui.is_json() {
             ui.json_of_both(&made.records.first(), &json!({ "error": error }));
         }

@@ -326,7 +326,9 @@ fn look_at<'r>(ui: &Ui, env: &Env, main: &Path, args: &Args, rows: &'r [Row]) ->
         })?;
     }
     // The shell function leaves a directory that is gone; without it, a shell would be left in one.
-    let is_left = |row: &&&Row| row.kind != "worker" && !row.is_main && env.cwd.starts_with(&row.worktree);
+    // The main checkout is in a record that is wrong, which worktree-spawn refuses.
+    let is_main = |row: &Row| row.is_main || Path::new(&row.worktree) == main;
+    let is_left = |row: &&&Row| row.kind != "worker" && !is_main(row) && env.cwd.starts_with(&row.worktree);
     if let Some(row) = chosen.iter().find(|row| env.var(FUNCTION).is_none() && is_left(row)) {
         return Err(runs_in(row, main));
     }
@@ -334,12 +336,6 @@ fn look_at<'r>(ui: &Ui, env: &Env, main: &Path, args: &Args, rows: &'r [Row]) ->
 }
 
 fn runs_in(row: &Row, main: &Path) -> Failure {
-    if Path::new(&row.worktree) == main {
-        let what =
-            format!("git's record of {} names the main checkout {}", printable(&row.id), printable(&row.worktree));
-        let way = "run `git worktree repair PLACE`, with the place of its worktree";
-        return Failure::new(Exit::No, "here", what).hint(way);
-    }
     let what = format!("this command runs in {}", printable(&row.worktree));
     Failure::new(Exit::No, "here", what).hint(format!("run it elsewhere: `cd {}`", shell_word(main)))
 }

@@ -8,6 +8,7 @@ use shopfloor_core::board::Need;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::real;
+use shopfloor_core::proc;
 use shopfloor_core::text::{nearest, printable, shell_word};
 use shopfloor_core::ui::Ui;
 
@@ -121,7 +122,12 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     }
     // Nobody is looked for without a name, and all programs can be ended whatever is known of them.
     let is_for_you = verb.command == "wait" && waits_for_you(&words[names..]);
-    let rows = if names == 0 && !is_for_you { Vec::new() } else { here(env)? };
+    let rows = match names {
+        0 if !is_for_you => Vec::new(),
+        // worker-ctl knows whom it waits for where nothing else can be said.
+        0 => here(env).or_else(|failure| proc::check_interrupt().map(|()| Vec::new()).map_err(|_| failure))?,
+        _ => here(env)?,
+    };
     if is_for_you && answer_wait(ui, &rows, &words[..names])? {
         return Ok(Exit::Done);
     }

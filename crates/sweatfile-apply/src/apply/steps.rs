@@ -58,10 +58,7 @@ fn try_place(worktree: &OpenWorktree, plan: &Plan, before: &Record, report: &mut
     }
     record.layers = plan.layers.clone();
     record.save(worktree, &intent)?;
-    Ok(placing_failure(report).map(|failure| {
-        let message = format!("{}; everything else is in place, and setup was not run", failure.message);
-        Failure { message, ..failure }
-    }))
+    Ok(placing_failure(report))
 }
 
 /// The record with everything that is about to be placed: a kill may leave any of it, and all of it is ours.
@@ -130,7 +127,7 @@ pub fn placing_failure(report: &Report) -> Option<Failure> {
         [(path, _)] => path.clone(),
         more => format!("{} entries", more.len()),
     };
-    let failure = Failure::failed(format!("cannot place {what}"));
+    let failure = Failure::failed(format!("cannot place {what}; everything else is in place, and setup was not run"));
     let details = failed.into_iter().map(|(path, why)| format!("{path}: {why}"));
     Some(failure.details(details).hint("fix the cause and run `sweatfile-apply` again"))
 }

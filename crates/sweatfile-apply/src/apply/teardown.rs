@@ -124,7 +124,9 @@ pub fn record(
     // With `--yes` it is trusted for this run, and not when the worktree goes.
     let approvals = Approvals::load(&worktree.env)?;
     let is_approved = digest.map_or(Ok(true), |digest| approvals.has(&repo.home.common_dir, FILE, &digest))?;
-    teardowns.keep(record, setup.run == SetupRun::Finished && !setup.steps.is_empty(), is_approved)
+    let has = |runs: &[SetupRun]| runs.contains(&setup.run) && !setup.steps.is_empty();
+    let (is_old, runs) = (has(&[SetupRun::Finished]), has(&[SetupRun::Now, SetupRun::Again]));
+    teardowns.keep(record, (is_old, runs), is_approved)
 }
 
 /// The commands that are recorded for this worktree.
@@ -269,6 +271,8 @@ pub fn sweep(ui: &Ui, worktree: &OpenWorktree, (strict, again, forget): (bool, b
             fs::remove_tree(&place)?;
         }
         ran?;
+        // What a signal has kept from running has not failed.
+        proc::check_interrupt()?;
         if gives_up {
             done.forgotten.extend(done.failed.drain(failed..).chain(done.left.drain(left..)));
         }

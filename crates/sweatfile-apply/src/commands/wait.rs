@@ -127,7 +127,11 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         let failure = failure::SETUP.failure("not all steps of set-up succeeded").details(failed);
         return Err(failure.hint("fix the cause and run `sweatfile-apply` again"));
     }
-    require_fresh(&worktree, dirs, &steps).map(|()| Exit::Done)
+    // Inside of a set-up, steps that come later have not begun yet.
+    if !is_inside {
+        require_fresh(&worktree, dirs, &steps)?;
+    }
+    Ok(Exit::Done)
 }
 
 /// The step, as `apply` passes it on in a variable.

@@ -363,9 +363,17 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
             moved => Ok((!moved?).then(changed)),
         };
     }
-    // `--keep` refuses when a change is in the way, and forgets what is staged elsewhere.
-    if let Err(failure) = require_clean(&worker, &dirty(&ctx.repo, tree)?, &[]) {
-        return Ok(Some(failure));
+    // `--keep` refuses when a change is in the way, and forgets what is staged elsewhere. Files that are as at the end are
+    // those of a git that was killed before it moved the branch.
+    let changes: Vec<String> =
+        ctx.repo.changes(tree)?.into_iter().filter(|(is_new, _)| !is_new).map(|(_, path)| path).collect();
+    let is_as_at_end = |how: &[&str]| {
+        let cmd = ctx.repo.cmd(tree)?.args(["diff-index", "--quiet", "--ignore-submodules"]).args(how.iter().copied());
+        Ok::<_, Failure>(cmd.args([at, "--"]).capture()?.status == Status::Exited(0))
+    };
+    let is_fit = changes.is_empty() || is_as_at_end(&["--cached"])? && is_as_at_end(&[])?;
+    if !is_fit {
+        return Ok(require_clean(&worker, &changes, &[]).err());
     }
     let cmd = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[landed, at])?.args(["reset", "--quiet", "--keep", at]);
     let moved = step(ctx, tree, (landed, at), || when_unlocked(&cmd, tree))?;

@@ -237,7 +237,8 @@ pub fn landed(ctx: &Context<'_>, args: &LandedArgs) -> Result<Exit> {
     let _lock = ctx.lock(name)?;
     if ctx.is_dry {
         let worker = ctx.worker(name)?;
-        require_settled(&Standing::read(&ctx.of(&worker)?, &worker)?, reviewed)?;
+        let sha = own_commit(ctx, &worker, reviewed)?;
+        require_settled(&Standing::read(&ctx.of(&worker)?, &worker)?, &sha)?;
         ctx.ui.json(&about(name, json!({})));
         return Ok(Exit::Done);
     }

@@ -114,7 +114,7 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     require_settled(&sha)?;
     let _own = ctx.lock(&name)?;
     let landed = land::while_parent_rests(ctx, &worker, args.force, || publish_work(ctx, &worker, args))?;
-    let has_check = check::command(&ctx.root).is_some() || record(&worker).is_some();
+    let has_check = check::command(&ctx.root).is_some() || record(&worker).is_some_and(|check| !check.ok);
     accept::tell_unchecked(ctx, has_check && args.no_check, &name, &landed);
     let new = match &landed {
         Landed::Accepted(new) | Landed::Unfinished(new, _) | Landed::NothingToMerge(new) => new,

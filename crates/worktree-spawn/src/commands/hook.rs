@@ -62,9 +62,7 @@ pub fn run(ui: &Ui, env: &Env, hook: &AgentHook) -> Result<Exit> {
         AgentHook::WorkerExit { caller } => worker_exit(ui, env, caller.id.as_deref()),
         AgentHook::WorktreeRemove => remove_named(ui, env),
     };
-    if let Err(failure) = done {
-        ui.problem(&failure);
-    }
+    ui.or_problem(done);
     // An exit of 2 would make the agent go on.
     Ok(Exit::Done)
 }

@@ -190,7 +190,9 @@ fn replaced(known: &KnownAgent) -> Option<Failure> {
     let there = private_dir(&worktree.path).filter(|there| !worktree.is_lost && !is_same(there, &worktree.git_dir))?;
     if worktree.git_dir.ancestors().nth(2).is_some_and(|common_dir| is_same(&there, common_dir)) {
         let why = format!("git's record of {id} names the main checkout {}", worktree.path.display());
-        let way = "run `git worktree repair PLACE`, with the place of its worktree";
+        // `git worktree repair` could write into the main checkout.
+        let record = shell_word(&worktree.git_dir.join("gitdir"));
+        let way = format!("write the place of its worktree into the record: `echo PLACE/.git > {record}`");
         return Some(failure::UNMANAGED.failure(why).hint(way));
     }
     let why = format!("another repository is in the place of {id}: {}", there.display());

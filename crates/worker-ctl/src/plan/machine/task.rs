@@ -201,9 +201,9 @@ pub(super) fn end(step: &mut MachineStep<'_>) {
     let (commit_sha, onto_sha) = earlier.unzip();
     step.next.work = Work { commit_sha, onto_sha, ..Work::default() };
     step.next.pending_send = None;
-    // Nobody asks any more whether its own texts have arrived. A message is none of them, and may be in the input line still.
-    let is_message = |note: &Note| matches!(note, Note::Unsubmitted(purpose) if purpose == "message");
-    step.next.program.is_in_doubt &= step.next.notes.iter().any(is_message);
-    step.next.notes.retain(|note| note.is_of_branch() || is_message(note));
+    // Nobody asks any more whether the task has arrived. A later text may be in the input line still.
+    let is_later = |note: &Note| matches!(note, Note::Unsubmitted(purpose) if purpose != "start");
+    step.next.program.is_in_doubt &= step.next.notes.iter().any(is_later);
+    step.next.notes.retain(|note| note.is_of_branch() || is_later(note));
     step.effects.push(SideEffect::Unpin);
 }
