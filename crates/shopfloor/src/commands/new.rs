@@ -339,14 +339,15 @@ fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (Optio
     let answer = |record: &Value| record["path"].as_str().map(PathBuf::from);
     let path = made.records.iter().find_map(answer).unwrap_or_else(|| made.text.trim_end_matches('\n').into());
     let lacks = if task.is_some() { missing_program(env, args)? } else { None };
-    let name = printable(&args.name);
     if let Some(lacks) = lacks {
-        ui.warn(format!(
-            "no agent was started for {name}: {lacks} is not on the PATH; once it is, the same command goes on"
-        ));
+        ui.warn(format!("no agent was started: {lacks} is not on the PATH; once it is, the same command goes on"));
     } else if let Some((exit, error)) = start(ui, env, args, (task, &path))? {
-        let settled = if exit.code() == 1 { "once that is settled, " } else { "" };
-        ui.note(format!("the worktree is {}; {settled}the same command goes on", path.display()));
+        // One that has another task refuses this one again.
+        let worker = worker_at(&env.at(&path)?, &path)?.unwrap_or_default();
+        let its = worker["prompt"].as_str().unwrap_or_default().trim();
+        let is_other = !its.is_empty() && task.is_some_and(|task| task.trim() != its);
+        let next = if is_other { "" } else { "; once nothing is in the way, the same command goes on" };
+        ui.note(format!("the worktree is {}{next}", path.display()));
         if ui.is_json() {
             ui.json_of_both(&made.records.first(), &json!({ "error": error }));
         }

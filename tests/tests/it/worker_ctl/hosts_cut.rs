@@ -252,16 +252,17 @@ fn what_comes_in_the_way_of_a_worktree_on_a_host_while_its_work_lands_is_told() 
     hire(&floor, "big:eve");
     work(&floor, "big:eve", "COMMIT a.txt one Add a");
     floor.ctl(&["review", "big:eve"]).succeeds();
-    let late = big.root().path.join(".worktrees/eve/late");
-    let receive = format!("touch '{}'; exec '{}' receive-pack \"$@\"", late.display(), which("git").display());
+    let eve = w.at(big.root().path.join(".worktrees/eve"));
+    let late = eve.path.join("a.txt");
+    let receive = format!("echo >> '{}'; exec '{}' receive-pack \"$@\"", late.display(), which("git").display());
     big.program("git-receive-pack", &receive);
     floor.ctl(&["accept", "big:eve"]).exit(0).any_out().err_has("big:eve has landed, and its worktree is not moved on");
     std::fs::remove_file(big.home.path.join("bin/git-receive-pack")).unwrap();
     let landed = tip(&floor);
     assert_eq!(floor.app.git(&["log", "--format=%s", "-1"]), "Add a\n");
     // What it says to do leads on.
-    floor.ctl(&["accept", "big:eve"]).exit(1).any_out().err_has("  late\n");
-    std::fs::remove_file(late).unwrap();
+    floor.ctl(&["accept", "big:eve"]).exit(1).any_out().err_has("  a.txt\n");
+    eve.git(&["checkout", "-q", "a.txt"]);
     floor.ctl(&["accept", "big:eve"]).exit(0).any_out().err_has("there is nothing to merge");
     assert_eq!((tip(&floor), row(&floor, "big:eve")["task"].as_str()), (landed, Some("idle")));
 }
