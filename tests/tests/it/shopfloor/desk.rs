@@ -373,6 +373,13 @@ fn a_command_that_has_failed_needs_a_person_for_jump_and_wait_too() {
     }
     assert_eq!(app.shopfloor(&["wait", "--json"]).exit(0).json()["workers"][0]["why"], "error");
     app.shopfloor(&["wait", "--for", "idle"]).exit(2).err_has("there is no agent yet");
+    // A seat that has failed is in the worktree of another agent.
+    let bad = w.at(app.path.with_file_name("app.worktrees").join("bad"));
+    bad.spawn(&["worker", "seat"]).succeeds();
+    bad.spawn(&["run", "main.bad/seat", "--", "sh", "-c", "exit 3"]).exit(3).any_out().any_err();
+    let next = |_| app.shopfloor(&["jump", "--next", "--name"]).exit(0).stdout.clone();
+    let all = [0, 1, 2].map(next);
+    assert!(all[0] != all[1] && all[0] == all[2], "{all:?}");
     app.on_terminal("shopfloor jump", "").exit(1).out_has("bad needs you, and has no terminal").out_has("`cd ");
 }
 

@@ -272,7 +272,8 @@ fn nothing_is_taken_down_of_a_worktree_that_cannot_be_kept_or_moved() {
         at.sh(&format!("chmod u+w {dir}")).exit(0);
     }
     assert!(docker(&w).iter().all(|line| line.ends_with("compose up")), "{:?}", docker(&w));
-    app.spawn(&["remove", "one", "--force"]).exit(0).any_out().err_has("torn down");
+    app.sh("mkdir -m 500 .git/objects/no").exit(0);
+    app.run_bound("worktree-spawn", &["remove", "one", "--force"]).exit(0).any_out().err_has("torn down");
     root.run("worker-ctl", &["nuke", "adam", "--yes", "--force"]).exit(0).any_out().err_has("torn down");
 }
 
