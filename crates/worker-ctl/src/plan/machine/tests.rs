@@ -336,6 +336,10 @@ fn a_task_runs_from_start_to_acceptance() {
     assert_eq!(actions, [SideEffect::Unpin]);
     let (idle, _) = step(&again, Input::Accepted);
     assert_eq!((idle.status(), idle.work.prompt), ("idle", None));
+    // That a task has landed says nothing about what was typed after it.
+    let noted = |purpose: &str| Worker { notes: vec![Note::Unsubmitted(purpose.into())], ..again.clone() };
+    let left = |purpose: &str| step(&noted(purpose), Input::Accepted).0.notes.len();
+    assert_eq!((left("start"), left("reject"), left("message")), (0, 1, 1));
 }
 
 #[test]
