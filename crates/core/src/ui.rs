@@ -88,9 +88,9 @@ pub fn in_front_words(text: &str) -> String {
         let fits = |(tool, _): &&(&str, &str)| rest.strip_prefix(tool).is_some_and(|rest| !rest.starts_with(is_inside));
         // No verb of the front door takes that option; `add` is worker-ctl's own.
         let is_apart = |said: &str| said.contains(" --host ") && !said.contains(" add ");
-        let begins = !spoken.ends_with(is_inside) && !rest.split('`').next().is_some_and(is_apart);
-        let mut words = FRONT_WORDS.iter().filter(|(_, front)| begins && !(is_terminal && *front == FRONT_REVIEW));
-        let (from, to) = match words.find(fits) {
+        let mut words = FRONT_WORDS.iter().filter(|(_, front)| !(is_terminal && *front == FRONT_REVIEW));
+        let begun = if spoken.ends_with(is_inside) { None } else { words.find(fits) };
+        let (from, to) = match begun.filter(|_| !rest.split('`').next().is_some_and(is_apart)) {
             Some((tool, front)) => (tool.len(), *front),
             None => (next.len_utf8(), &rest[..next.len_utf8()]),
         };

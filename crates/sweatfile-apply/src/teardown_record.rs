@@ -143,15 +143,11 @@ impl Teardowns {
         Ok(all)
     }
 
-    /// Keeps the record of a living worktree. Nothing that was to be run before is forgotten; where the set-up did not run
-    /// again (`is_old`), the values of a known record stay as they are, and where it `runs`, what was begun is owed again. If the sweatfile `is_approved`, it is the one by which
-    /// what it asks for goes from now on. Returns the lock of its set-up, unless another one runs.
-    pub fn keep(
-        &self,
-        record: TeardownRecord,
-        (is_old, runs): (bool, bool),
-        is_approved: bool,
-    ) -> Result<Option<Lock>> {
+    /// Keeps the record of a living worktree. Nothing that was to be run before is forgotten; where a set-up that has run
+    /// does not run again (`runs` is false), the values of a known record stay as they are, and where it runs, what was begun
+    /// is owed again. If the sweatfile `is_approved`, it is the one by which what it asks for goes from now on. Returns the
+    /// lock of its set-up, unless another one runs.
+    pub fn keep(&self, record: TeardownRecord, runs: Option<bool>, is_approved: bool) -> Result<Option<Lock>> {
         let _lock = self.lock(&record.common_dir)?;
         let same = |known: &Stored| (&known.record.git_dir, &known.record.dir_id) == (&record.git_dir, &record.dir_id);
         let stored = match self.load(&record.common_dir)?.into_iter().find(same) {
@@ -160,12 +156,12 @@ impl Teardowns {
                 for old in &mut known.record.steps {
                     let Some(new) = record.steps.iter().find(|step| step.command == old.command) else { continue };
                     // What was begun and cut off did not take down what the set-up now starts again.
-                    old.is_begun &= !runs;
+                    old.is_begun &= runs != Some(true);
                     if is_approved {
                         old.sweatfile = new.sweatfile;
                     }
                 }
-                if !is_old {
+                if runs != Some(false) {
                     let is_known = |step: &Step| before.steps.iter().any(|old| old.command == step.command);
                     known.record.steps.extend(record.steps.into_iter().filter(|step| !is_known(step)));
                     known.record.filled.extend(record.filled);

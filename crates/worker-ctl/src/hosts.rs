@@ -10,7 +10,7 @@ use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::lock::Lock;
-use shopfloor_core::proc::processes::is_alive;
+use shopfloor_core::proc::processes;
 use shopfloor_core::text::nearest;
 
 use crate::failure;
@@ -176,7 +176,8 @@ pub struct HostWork {
     /// The default branch's commit that the host has.
     pub pushed: Option<String>,
     pub reviews: BTreeMap<String, SeenWork>,
-    /// Commands without an answer, by the digest of their words: under which id they begin something, and since when.
+    /// Commands without an answer, by the digest of their words and their id: under which id they begin something, and
+    /// since when.
     pub unanswered: BTreeMap<String, (String, i64)>,
 }
 
@@ -202,18 +203,22 @@ impl HostWork {
         }
     }
 
-    /// Remembers a command that is about to be sent. Returns its id, and whether it is the one of an earlier try, which was
-    /// never answered and has ended. Another one of the same words that is at work is another command.
-    pub fn begin(&mut self, key: &str, now: i64) -> (String, bool) {
+    /// Remembers a command that is about to be sent. Returns its entry, its id, and whether it is the one of an earlier try,
+    /// which was never answered and has ended. Another one of the same words that is at work is another command.
+    pub fn begin(&mut self, words: &str, now: i64) -> (String, String, bool) {
         self.unanswered.retain(|_, (_, at)| now - *at < KNOWN_FOR);
-        let sender = |id: &str| id.split_once('-').and_then(|(pid, _)| pid.parse().ok());
-        let has_ended = |id: &&String| !sender(id).is_some_and(is_alive);
-        let known = self.unanswered.get(key).map(|(id, _)| id).filter(has_ended).cloned();
+        let sender = |id: &str| id.split_once('.').and_then(|(pid, _)| processes::word(pid.parse().ok()?));
+        let has_ended = |id: &str| !sender(id).is_some_and(|word| id.starts_with(&format!("{word}-")));
+        let known = self.unanswered.iter().find(|(of, (id, _))| of.starts_with(words) && has_ended(id));
+        let known = known.map(|(of, (id, _))| (of.clone(), id.clone()));
         let is_again = known.is_some();
-        let new = || format!("{}-{}", std::process::id(), Digest::of(fs::unique_name().as_bytes()));
-        let id = known.unwrap_or_else(new);
-        self.unanswered.insert(key.to_owned(), (id.clone(), now));
-        (id, is_again)
+        let (entry, id) = known.unwrap_or_else(|| {
+            let own = processes::word(std::process::id().cast_signed()).unwrap_or_default();
+            let id = format!("{own}-{}", Digest::of(fs::unique_name().as_bytes()));
+            (format!("{words}-{id}"), id)
+        });
+        self.unanswered.insert(entry.clone(), (id.clone(), now));
+        (entry, id, is_again)
     }
 
     /// Changes it. The caller holds the host's lock.

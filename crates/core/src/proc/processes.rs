@@ -47,6 +47,11 @@ fn read(pid: i32) -> Option<(i32, Process)> {
     Some((parent, Process { pid, started }))
 }
 
+/// A process that runs, in a word that no later one with its number has. `None` where there is no `/proc`, too.
+pub fn word(pid: i32) -> Option<String> {
+    read(pid).map(|(_, Process { pid, started })| format!("{pid}.{started}"))
+}
+
 /// Whether a process runs.
 pub fn is_alive(pid: i32) -> bool {
     match has_proc() {

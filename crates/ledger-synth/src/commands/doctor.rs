@@ -23,6 +23,7 @@ use crate::facts::gather::{load_archive, load_events};
 use crate::facts::git_setup::{
     DRIVER_NAME, driver, git_setting, is_current_tracked, is_ours, is_set_up, merge_attribute,
 };
+use crate::facts::objects::is_sparse;
 use crate::facts::{CURRENT, Ledger};
 use crate::failure;
 use crate::front::Meta;
@@ -139,7 +140,8 @@ fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let has_line = || install::configure(ledger, true, Tracked::Page, &[]).is_ok_and(|would| would.files.is_empty());
     let (file, line) = (".gitattributes", format!("merge={DRIVER_NAME}"));
     let named = || ledger.git.cmd(ledger.top.path()).args(["grep", "--cached", "--quiet", &line, "--", file]).capture();
-    let is_gone = || Ok::<_, Failure>(!ledger.top.path().join(file).exists() && named()?.status.success());
+    let is_missing = !ledger.top.path().join(file).exists() && !is_sparse(ledger.top.path());
+    let is_gone = || Ok::<_, Failure>(is_missing && named()?.status.success());
     findings.push(match set == DRIVER_NAME {
         // As `install --undo` leaves it: git goes by the one in its index.
         true if is_gone()? => {

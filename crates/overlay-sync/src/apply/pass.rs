@@ -253,12 +253,10 @@ impl<G: Ground> SyncRun<'_, G> {
             }
         }
         let Some(bytes) = &write.here else { return Ok(Some(here_mode.or(overlay_mode).unwrap_or(0o600))) };
-        if let (Some(_), Some(mode)) = (&write.overlay, here_mode) {
+        if let (Some(overlay), Some(mode)) = (&write.overlay, here_mode) {
             // The overlay has what was read here by now. If the text has changed meanwhile, or cannot be replaced, what
             // is here is an edit of that: of the old base, what it has again would count as removed in the overlay.
-            if let Some(overlay) = &write.overlay {
-                self.remember(seen, overlay)?;
-            }
+            self.remember(seen, overlay)?;
             workspace.note_read(path, BaseFile { sha256: self.ground.keep(&write.read)?, mode });
         }
         let mode = narrowed(here_mode, overlay_mode);

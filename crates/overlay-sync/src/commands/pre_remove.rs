@@ -43,7 +43,7 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Re
         leaving.root = root.to_path_buf();
         disk.as_ref().map_or(Ok(()), |_| leaving.save(&overlay.store.workspaces()))?;
     }
-    let leaving = leaving.id;
+    let (leaving, held_before) = (leaving.id, leaving.held.clone());
     let outcome = match disk {
         Some(mut disk) => disk.sync_workspaces(&mut workspaces)?,
         None => DryDisk::open(&overlay, &workspaces)?.sync_workspaces(&mut workspaces)?,
@@ -53,14 +53,11 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Re
     if !whole.is_empty() || outcome.unread.contains(&leaving) {
         let name = format!("{}: ", root.display());
         let open = outcome.open.iter().filter_map(|line| line.strip_prefix(&name)).map(|line| format!("  {line}"));
-        // What a dry run would hold cannot be settled yet.
-        let would_hold = whole.iter().map(|(path, held)| format!("  {path}: {}", held.why));
-        let is_held_yet = !ui.is_dry() || whole.is_empty();
-        let details: Vec<String> = if is_held_yet { open.collect() } else { would_hold.collect() };
-        let failure = failure::HELD.failure("the overlay does not have everything that the worktree has");
+        let failure = failure::HELD.failure("the overlay does not have everything that the worktree has").details(open);
+        // What a dry run would hold cannot be settled by the id that it has then.
+        let is_held_yet = whole.iter().all(|(path, _)| held_before.contains_key(*path));
         let hint = "`overlay-sync sync` holds what waits, so that it can be settled";
-        let failure = failure.details(details);
-        return Err(if is_held_yet { failure } else { failure.hint(hint) });
+        return Err(if !ui.is_dry() || is_held_yet { failure } else { failure.hint(hint) });
     }
     let kept = |(path, held): (_, &HeldText)| match ui.is_dry() {
         true => format!("would keep a part of {path} ({})", held.why),

@@ -343,7 +343,7 @@ fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (Optio
         ui.warn(format!("no agent was started: {lacks} is not on the PATH; once it is, the same command goes on"));
     } else if let Some((exit, error)) = start(ui, env, args, (task, &path))? {
         // One that has another task refuses this one again.
-        let worker = worker_at(&env.at(&path)?, &path)?.unwrap_or_default();
+        let worker = env.at(&path).and_then(|there| worker_at(&there, &path)).ok().flatten().unwrap_or_default();
         let its = worker["prompt"].as_str().unwrap_or_default().trim();
         let is_other = !its.is_empty() && task.is_some_and(|task| task.trim() != its);
         let next = if is_other { "" } else { "; once nothing is in the way, the same command goes on" };

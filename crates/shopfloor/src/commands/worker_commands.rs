@@ -8,7 +8,6 @@ use shopfloor_core::board::Need;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::path::real;
-use shopfloor_core::proc;
 use shopfloor_core::text::{nearest, printable, shell_word};
 use shopfloor_core::ui::Ui;
 
@@ -124,8 +123,11 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, verb: Verb, words: &[String]) ->
     let is_for_you = verb.command == "wait" && waits_for_you(&words[names..]);
     let rows = match names {
         0 if !is_for_you => Vec::new(),
-        // worker-ctl knows whom it waits for where nothing else can be said.
-        0 => here(env).or_else(|failure| proc::check_interrupt().map(|()| Vec::new()).map_err(|_| failure))?,
+        // worker-ctl knows whom it waits for where nothing else can be said, as in a bare repository.
+        0 => here(env).or_else(|failure| match failure.exit {
+            Exit::Bad => Ok(Vec::new()),
+            _ => Err(failure),
+        })?,
         _ => here(env)?,
     };
     if is_for_you && answer_wait(ui, &rows, &words[..names])? {

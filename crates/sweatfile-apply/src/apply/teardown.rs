@@ -124,9 +124,11 @@ pub fn record(
     // With `--yes` it is trusted for this run, and not when the worktree goes.
     let approvals = Approvals::load(&worktree.env)?;
     let is_approved = digest.map_or(Ok(true), |digest| approvals.has(&repo.home.common_dir, FILE, &digest))?;
-    let has = |runs: &[SetupRun]| runs.contains(&setup.run) && !setup.steps.is_empty();
-    let (is_old, runs) = (has(&[SetupRun::Finished]), has(&[SetupRun::Now, SetupRun::Again]));
-    teardowns.keep(record, (is_old, runs), is_approved)
+    let runs = match setup.run {
+        SetupRun::LeftOut | SetupRun::Held => None,
+        run => (!setup.steps.is_empty()).then_some(run != SetupRun::Finished),
+    };
+    teardowns.keep(record, runs, is_approved)
 }
 
 /// The commands that are recorded for this worktree.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
-use shopfloor_core::git::{failed, private_dir, require_plain_ref, when_unlocked};
+use shopfloor_core::git::{LOOK_LIMIT, failed, private_dir, require_plain_ref, when_unlocked};
 use shopfloor_core::proc::{self, Output, Status};
 use shopfloor_core::text::shell_word;
 
@@ -23,7 +23,7 @@ use crate::plan::prompt;
 use crate::plan::rebase::{self as plan, Rebase, Refresh, is_behind};
 use crate::plan::start::permit;
 use crate::plan::{require_at, require_clean};
-use crate::work_repo::{MergeResult, is_rebasing, require_own_rebase};
+use crate::work_repo::{MergeResult, WorkRepo, is_rebasing, require_own_rebase};
 use crate::worker::{Checkout, Task, Worker};
 use crate::worker_notes::Note;
 
@@ -335,6 +335,15 @@ pub fn is_open(ctx: &Context<'_>, worker: &Worker) -> bool {
     mark_file(ctx, worker.tree()).is_ok_and(|mark| mark.exists())
 }
 
+/// Whether the files and the index of a worktree are those of a commit, beside untracked files.
+fn has_files_of(repo: &WorkRepo, tree: &Path, sha: &str) -> Result<bool> {
+    let (git, entries) = repo.index_entries(tree)?;
+    let found = git.status_of(tree, &entries, LOOK_LIMIT)?;
+    let are_staged = found.iter().all(|(code, _)| code.ends_with(b" ") || code == b"??");
+    let index = ["diff-index", "--cached", "--quiet", sha, "--"];
+    Ok(are_staged && repo.cmd(tree)?.args(index).capture()?.status.success())
+}
+
 /// Moves a worktree that is at `landed` to `at`, in place. Returns why it stays, with nothing lost, when the worktree is
 /// somewhere else or something is in the way. Fails if git was killed; then it can be repeated.
 pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &str) -> Result<Option<Failure>> {
@@ -367,12 +376,7 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
     // those of a git that was killed before it moved the branch.
     let changes: Vec<String> =
         ctx.repo.changes(tree)?.into_iter().filter(|(is_new, _)| !is_new).map(|(_, path)| path).collect();
-    let is_as_at_end = |how: &[&str]| {
-        let cmd = ctx.repo.cmd(tree)?.args(["diff-index", "--quiet", "--ignore-submodules"]).args(how.iter().copied());
-        Ok::<_, Failure>(cmd.args([at, "--"]).capture()?.status == Status::Exited(0))
-    };
-    let is_fit = changes.is_empty() || is_as_at_end(&["--cached"])? && is_as_at_end(&[])?;
-    if !is_fit {
+    if !changes.is_empty() && !has_files_of(&ctx.repo, tree, at)? {
         return Ok(require_clean(&worker, &changes, &[]).err());
     }
     let cmd = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[landed, at])?.args(["reset", "--quiet", "--keep", at]);

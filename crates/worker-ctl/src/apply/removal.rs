@@ -31,15 +31,11 @@ pub fn nuke_each(
     when_done: &dyn Fn(&Worker, &[String]),
 ) -> Result<()> {
     for before in workers {
-        let name = &before.name;
-        let kept = || ctx.of(before).and_then(|ctx| trash::kept_of(&ctx, name)).unwrap_or_default();
-        let earlier = if is_forced { kept() } else { Vec::new() };
-        let _lock = ctx.lock(name)?;
+        let (name, _lock) = (&before.name, ctx.lock(&before.name)?);
         let Some(worker) = ctx.state()?.workers.remove(name) else {
             if is_forced {
                 // Where the line of the same command was cut, that goes on, and tells nobody what it has kept.
-                let mut kept = kept();
-                kept.retain(|place| !earlier.contains(place));
+                let kept = ctx.of(before).and_then(|ctx| trash::kept_of(&ctx, name)).unwrap_or_default();
                 when_done(before, &kept);
             }
             continue;

@@ -208,10 +208,10 @@ impl Line {
         }
         let words = self.words.join(OsStr::new("\n"));
         let key = Digest::of(&[words.as_encoded_bytes(), b"\n", &self.input].concat()).to_string();
-        let mut begun = (String::new(), false);
+        let mut begun = (String::new(), String::new(), false);
         let _lock = hosts::lock(&ctx.root.path, &self.host.name)?;
         HostWork::update(&ctx.root.path, &self.host.name, |work| begun = work.begin(&key, ctx.now()))?;
-        let (id, is_again) = begun;
+        let (key, id, is_again) = begun;
         self.words.insert(1, format!("--op={id}").into());
         Ok(Some((key, is_again)))
     }
