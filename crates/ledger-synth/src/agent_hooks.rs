@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObjectProp, CstRootNode};
-use serde_json::{Value, json};
+use serde_json::Value;
 use shopfloor_core::agents::{self, ProjectFiles};
 use shopfloor_core::env::Env;
 use shopfloor_core::text::{Position, mend_half_characters};
@@ -37,11 +37,6 @@ pub fn session(input: &[u8]) -> serde_json::Result<HookedSession> {
 /// The file to which a SessionStart hook may add variables for the session.
 pub fn environment_file(env: &Env) -> Option<&Path> {
     env.var(ENVIRONMENT_FILE).map(Path::new).filter(|file| file.is_absolute())
-}
-
-/// The answer of a SessionStart hook: a text that becomes part of the session's context.
-pub fn session_start_answer(context: &str) -> Value {
-    json!({ "hookSpecificOutput": { "hookEventName": "SessionStart", "additionalContext": context } })
 }
 
 /// An agent program whose hooks are known.

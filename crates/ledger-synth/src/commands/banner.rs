@@ -73,7 +73,8 @@ fn start_session(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> R
     let ledger = Ledger::in_repo(ui, env, ledger_args, git, repo);
     let context = ledger.and_then(|ledger| session_context(ui, env, &ledger, args, &session));
     let context = ui.or_problem(context).unwrap_or_else(|| LEAVE_WORD.to_owned());
-    ui.line(agent_hooks::session_start_answer(context.trim_end()).to_string());
+    let output = json!({ "hookEventName": "SessionStart", "additionalContext": context.trim_end() });
+    ui.line(json!({ "hookSpecificOutput": output }).to_string());
     Ok(())
 }
 
