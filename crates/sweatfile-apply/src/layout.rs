@@ -85,6 +85,9 @@ pub fn removed_dir(repo: &Repo) -> PathBuf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version(u32);
 
+/// The newest one, which only `ports.json` has.
+pub const NEWEST: Version = Version(2);
+
 impl Default for Version {
     fn default() -> Version {
         Version(1)
@@ -103,7 +106,7 @@ pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], moved_away: &str) -
             .hint(format!("move {} away; {moved_away}", shell_word(path)))
     };
     let version: VersionOnly = serde_json::from_slice(bytes).map_err(damaged)?;
-    if version.v.0 > Version::default().0 {
+    if version.v.0 > NEWEST.0 {
         let what = format!("{} has version {}, newer than this program knows", path.display(), version.v.0);
         return Err(Failure::malformed(what).hint("install the newest shopfloor"));
     }

@@ -33,8 +33,11 @@ pub struct PortTable {
 impl PortTable {
     fn load(repo: &Repo) -> Result<PortTable> {
         let path = layout::ports(repo);
-        let Some(bytes) = fs::read_no_follow(&path)? else { return Ok(PortTable::default()) };
-        let mut table: PortTable = layout::parse(&path, &bytes, "new ports are then assigned")?;
+        let mut table = match fs::read_no_follow(&path)? {
+            None => PortTable::default(),
+            Some(bytes) => layout::parse(&path, &bytes, "new ports are then assigned")?,
+        };
+        table.v = layout::NEWEST;
         // No port that was not assigned here counts: an agent can write the file.
         table.worktrees.values_mut().for_each(|own| own.retain(|_, port| (FIRST..FIRST + COUNT).contains(&*port)));
         Ok(table)

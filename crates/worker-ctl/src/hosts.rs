@@ -176,8 +176,8 @@ pub struct HostWork {
     /// The default branch's commit that the host has.
     pub pushed: Option<String>,
     pub reviews: BTreeMap<String, SeenWork>,
-    /// Commands without an answer, by the digest of their words and their id: under which id they begin something, and
-    /// since when.
+    /// Commands without an answer, by the digest of their words and who sent them last: under which id they begin something,
+    /// and since when.
     pub unanswered: BTreeMap<String, (String, i64)>,
 }
 
@@ -207,16 +207,16 @@ impl HostWork {
     /// which was never answered and has ended. Another one of the same words that is at work is another command.
     pub fn begin(&mut self, words: &str, now: i64) -> (String, String, bool) {
         self.unanswered.retain(|_, (_, at)| now - *at < KNOWN_FOR);
-        let sender = |id: &str| id.split_once('.').and_then(|(pid, _)| processes::word(pid.parse().ok()?));
-        let has_ended = |id: &str| !sender(id).is_some_and(|word| id.starts_with(&format!("{word}-")));
-        let known = self.unanswered.iter().find(|(of, (id, _))| of.starts_with(words) && has_ended(id));
-        let known = known.map(|(of, (id, _))| (of.clone(), id.clone()));
+        let now_with = |pid: &str| processes::word(pid.parse().ok()?);
+        let runs = |sender: &str| sender.split_once('.').and_then(|(pid, _)| now_with(pid)).as_deref() == Some(sender);
+        let has_ended =
+            |of: &&String| of.strip_prefix(words).is_some_and(|sender| !runs(sender.trim_start_matches('-')));
+        let earlier = self.unanswered.keys().find(has_ended).cloned();
+        let known = earlier.and_then(|entry| self.unanswered.remove(&entry));
         let is_again = known.is_some();
-        let (entry, id) = known.unwrap_or_else(|| {
-            let own = processes::word(std::process::id().cast_signed()).unwrap_or_default();
-            let id = format!("{own}-{}", Digest::of(fs::unique_name().as_bytes()));
-            (format!("{words}-{id}"), id)
-        });
+        let id = known.map_or_else(|| Digest::of(fs::unique_name().as_bytes()).to_string(), |(id, _)| id);
+        let own = processes::word(std::process::id().cast_signed()).unwrap_or_default();
+        let entry = format!("{words}-{own}");
         self.unanswered.insert(entry.clone(), (id.clone(), now));
         (entry, id, is_again)
     }

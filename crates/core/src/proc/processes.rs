@@ -47,8 +47,11 @@ fn read(pid: i32) -> Option<(i32, Process)> {
     Some((parent, Process { pid, started }))
 }
 
-/// A process that runs, in a word that no later one with its number has. `None` where there is no `/proc`, too.
+/// A process that runs, in a word that no later one with its number has; without `/proc`, its number.
 pub fn word(pid: i32) -> Option<String> {
+    if !has_proc() {
+        return is_alive(pid).then(|| format!("{pid}.0"));
+    }
     read(pid).map(|(_, Process { pid, started })| format!("{pid}.{started}"))
 }
 

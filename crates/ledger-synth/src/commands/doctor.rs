@@ -23,7 +23,6 @@ use crate::facts::gather::{load_archive, load_events};
 use crate::facts::git_setup::{
     DRIVER_NAME, driver, git_setting, is_current_tracked, is_ours, is_set_up, merge_attribute,
 };
-use crate::facts::objects::is_sparse;
 use crate::facts::{CURRENT, Ledger};
 use crate::failure;
 use crate::front::Meta;
@@ -140,8 +139,8 @@ fn look_at_driver(ledger: &Ledger) -> Result<Vec<Finding<LedgerRepair>>> {
     let has_line = || install::configure(ledger, true, Tracked::Page, &[]).is_ok_and(|would| would.files.is_empty());
     let (file, line) = (".gitattributes", format!("merge={DRIVER_NAME}"));
     let named = || ledger.git.cmd(ledger.top.path()).args(["grep", "--cached", "--quiet", &line, "--", file]).capture();
-    let is_missing = !ledger.top.path().join(file).exists() && !is_sparse(ledger.top.path());
-    let is_gone = || Ok::<_, Failure>(is_missing && named()?.status.success());
+    let deleted = || ledger.git.ls_files(ledger.top.path(), &["--deleted".into(), "--".into(), file.into()]);
+    let is_gone = || Ok::<_, Failure>(!deleted()?.is_empty() && named()?.status.success());
     findings.push(match set == DRIVER_NAME {
         // As `install --undo` leaves it: git goes by the one in its index.
         true if is_gone()? => {

@@ -55,7 +55,8 @@ pub fn run(ui: &Ui, env: &Env, flags: &OverlayFlags, git: Git, repo: Repo) -> Re
         let open = outcome.open.iter().filter_map(|line| line.strip_prefix(&name)).map(|line| format!("  {line}"));
         let failure = failure::HELD.failure("the overlay does not have everything that the worktree has").details(open);
         // What a dry run would hold cannot be settled by the id that it has then.
-        let is_held_yet = whole.iter().all(|(path, _)| held_before.contains_key(*path));
+        let is_held_yet =
+            whole.iter().all(|(path, held)| held_before.get(*path).is_some_and(|old| old.text == held.text));
         let hint = "`overlay-sync sync` holds what waits, so that it can be settled";
         return Err(if !ui.is_dry() || is_held_yet { failure } else { failure.hint(hint) });
     }

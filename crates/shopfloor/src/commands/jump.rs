@@ -46,6 +46,10 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         }
     }
     let mut waiting: Vec<&(&Env, Row)> = all.iter().filter(|(_, row)| row.waits_for.is_some()).collect();
+    // Who has no terminal is told where nobody else waits.
+    if !args.name && waiting.iter().any(|(_, row)| row.worker.is_some()) {
+        waiting.retain(|(_, row)| row.worker.is_some());
+    }
     waiting.sort_by_key(|found| (found.1.told.since.unwrap_or(i64::MAX), &found.1.name));
     let file = env.state_home().map(|home| home.join("jump"));
     let last = file.as_ref().map_or(Ok(None), |file| fs::read_own(file))?.unwrap_or_default();

@@ -338,12 +338,12 @@ fn begin(ui: &Ui, env: &Env, common: &Common, args: &Args, (task, words): (Optio
     }
     let answer = |record: &Value| record["path"].as_str().map(PathBuf::from);
     let path = made.records.iter().find_map(answer).unwrap_or_else(|| made.text.trim_end_matches('\n').into());
-    let lacks = if task.is_some() { missing_program(env, args)? } else { None };
-    if let Some(lacks) = lacks {
+    if let Some(lacks) = task.map_or(Ok(None), |_| missing_program(env, args))? {
         ui.warn(format!("no agent was started: {lacks} is not on the PATH; once it is, the same command goes on"));
     } else if let Some((exit, error)) = start(ui, env, args, (task, &path))? {
         // One that has another task refuses this one again.
         let worker = env.at(&path).and_then(|there| worker_at(&there, &path)).ok().flatten().unwrap_or_default();
+        proc::check_interrupt()?;
         let its = worker["prompt"].as_str().unwrap_or_default().trim();
         let is_other = !its.is_empty() && task.is_some_and(|task| task.trim() != its);
         let next = if is_other { "" } else { "; once nothing is in the way, the same command goes on" };

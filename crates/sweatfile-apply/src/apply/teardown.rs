@@ -124,10 +124,7 @@ pub fn record(
     // With `--yes` it is trusted for this run, and not when the worktree goes.
     let approvals = Approvals::load(&worktree.env)?;
     let is_approved = digest.map_or(Ok(true), |digest| approvals.has(&repo.home.common_dir, FILE, &digest))?;
-    let runs = match setup.run {
-        SetupRun::LeftOut | SetupRun::Held => None,
-        run => (!setup.steps.is_empty()).then_some(run != SetupRun::Finished),
-    };
+    let runs = (!setup.steps.is_empty()).then_some(setup.run != SetupRun::Finished);
     teardowns.keep(record, runs, is_approved)
 }
 

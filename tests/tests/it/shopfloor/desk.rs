@@ -358,6 +358,12 @@ fn jump_goes_to_whoever_has_waited_longest() {
     terminal.key("C-b");
     terminal.key("d");
     terminal.until("the shell", |screen| screen.ends_with('$'));
+    // One that has failed and has no terminal is passed over.
+    floor.app.spawn(&["worker", "seat"]).exit(0).any_out().any_err();
+    floor.app.spawn(&["run", "root/seat", "--", "sh", "-c", "exit 3"]).exit(3).any_out().any_err();
+    assert_eq!([name(&["--next"]), name(&["--next"]), name(&["--next"])][0], "seat");
+    terminal.run("clear; shopfloor jump --next");
+    terminal.until("an agent", |screen| screen.contains("[worker-"));
 }
 
 /// Who needs a person is one list, also of those that worker-ctl does not know.
