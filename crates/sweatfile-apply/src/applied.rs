@@ -221,5 +221,5 @@ pub fn env_of(git_dir: &Path) -> BTreeMap<String, String> {
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<Record> {
-    layout::parse(path, bytes, "what was placed then counts as yours")
+    layout::parse(path, bytes, layout::Version::default(), "what was placed then counts as yours")
 }

@@ -85,8 +85,8 @@ pub fn removed_dir(repo: &Repo) -> PathBuf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version(u32);
 
-/// The newest one, which only `ports.json` has.
-pub const NEWEST: Version = Version(2);
+/// The version of `ports.json`.
+pub const OF_PORTS: Version = Version(2);
 
 impl Default for Version {
     fn default() -> Version {
@@ -96,7 +96,7 @@ impl Default for Version {
 
 /// Parses a JSON state file. A newer version than ours is refused before anything else is read; for a damaged file the
 /// hint says what follows when it is moved away.
-pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], moved_away: &str) -> Result<T> {
+pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], newest: Version, moved_away: &str) -> Result<T> {
     #[derive(Deserialize)]
     struct VersionOnly {
         v: Version,
@@ -106,7 +106,7 @@ pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], moved_away: &str) -
             .hint(format!("move {} away; {moved_away}", shell_word(path)))
     };
     let version: VersionOnly = serde_json::from_slice(bytes).map_err(damaged)?;
-    if version.v.0 > NEWEST.0 {
+    if version.v.0 > newest.0 {
         let what = format!("{} has version {}, newer than this program knows", path.display(), version.v.0);
         return Err(Failure::malformed(what).hint("install the newest shopfloor"));
     }

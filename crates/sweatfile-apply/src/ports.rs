@@ -35,9 +35,9 @@ impl PortTable {
         let path = layout::ports(repo);
         let mut table = match fs::read_no_follow(&path)? {
             None => PortTable::default(),
-            Some(bytes) => layout::parse(&path, &bytes, "new ports are then assigned")?,
+            Some(bytes) => layout::parse(&path, &bytes, layout::OF_PORTS, "new ports are then assigned")?,
         };
-        table.v = layout::NEWEST;
+        table.v = layout::OF_PORTS;
         // No port that was not assigned here counts: an agent can write the file.
         table.worktrees.values_mut().for_each(|own| own.retain(|_, port| (FIRST..FIRST + COUNT).contains(&*port)));
         Ok(table)

@@ -125,7 +125,8 @@ impl Teardowns {
         for name in fs::list(&self.dir)?.iter().filter(|name| name.to_string_lossy().ends_with(".json")) {
             let file = self.dir.join(name);
             let read = fs::read_no_follow(&file).and_then(|bytes| {
-                bytes.map(|bytes| layout::parse(&file, &bytes, "what it names is then not torn down")).transpose()
+                let moved_away = "what it names is then not torn down";
+                bytes.map(|bytes| layout::parse(&file, &bytes, layout::Version::default(), moved_away)).transpose()
             });
             match read {
                 Ok(None) => {}

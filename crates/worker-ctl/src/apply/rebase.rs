@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
-use shopfloor_core::git::{FreshIndex, failed, nul_fields, private_dir, require_plain_ref, when_unlocked};
+use shopfloor_core::git::{LOOK_LIMIT, failed, private_dir, require_plain_ref, when_unlocked};
 use shopfloor_core::proc::{self, Output, Status};
 use shopfloor_core::text::shell_word;
 
@@ -338,11 +338,18 @@ pub fn is_open(ctx: &Context<'_>, worker: &Worker) -> bool {
 /// Whether the files and the index of a worktree are those of a commit, beside untracked files.
 fn has_files_of(repo: &WorkRepo, tree: &Path, sha: &str) -> Result<bool> {
     let (git, entries) = repo.index_entries(tree)?;
-    let changed = FreshIndex::with(&git, tree, entries.text.clone())?.changed()?;
-    // No submodule is moved along.
-    let is_module = |path: &[u8]| entries.each().any(|(mode, of)| of == path && mode.starts_with(b"160000 "));
+    let as_in_index = |code: &[u8], path: &[u8]| match code.last() {
+        Some(b' ' | b'?') => true,
+        // What sparse patterns leave out is not gone.
+        Some(b'D') => entries.left_out().any(|of| of == path),
+        // No submodule is moved along.
+        Some(b'M') => entries.each().any(|(mode, of)| of == path && mode.starts_with(b"160000 ")),
+        _ => false,
+    };
+    let found = git.status_of(tree, &entries, LOOK_LIMIT)?;
     let index = ["diff-index", "--cached", "--quiet", sha, "--"];
-    Ok(nul_fields(&changed).all(is_module) && repo.cmd(tree)?.args(index).capture()?.status.success())
+    Ok(found.iter().all(|(code, path)| as_in_index(code, path))
+        && repo.cmd(tree)?.args(index).capture()?.status.success())
 }
 
 /// Moves a worktree that is at `landed` to `at`, in place. Returns why it stays, with nothing lost, when the worktree is

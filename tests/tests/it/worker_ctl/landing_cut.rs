@@ -48,6 +48,39 @@ fn a_landing_that_git_cannot_finish_leaves_the_checkout_as_it_was() {
     assert_eq!(app.read("come"), "x\n");
 }
 
+/// git was killed when the index and the files were written, and the branch was not.
+#[test]
+fn a_move_that_was_killed_half_way_goes_on_where_the_files_are_those_of_its_end() {
+    for (patterns, change, is_moved) in [("", "true", true), ("", "rm e/f", false), ("/*\n!/d/", "true", true)] {
+        let w = World::new();
+        let floor = staff(&w, &["adam"]);
+        floor.app.commit("d/f", "one\n");
+        floor.app.commit("e/f", "one\n");
+        let adam = by_hand(&floor, "adam", &[("a", "one\n")]);
+        if !patterns.is_empty() {
+            adam.sh(&format!("printf '{patterns}\n' | git sparse-checkout set --no-cone --stdin")).exit(0).any_err();
+        }
+        floor.app.sh("echo two > d/f; echo two > e/f; git commit -qam More").exit(0);
+        let real = which("git");
+        let half = format!(
+            "n=$#; case \"$*\" in *'reset --quiet --keep'*) ;; *) exec {0} \"$@\";; esac\n\
+             exec bash -c '{0} \"${{@:1:$#-4}}\" read-tree -m -u HEAD \"${{!#}}\"; kill -KILL $$' -- \"$@\"",
+            real.display()
+        );
+        w.program("git", &half);
+        floor.ctl(&["accept", "adam"]).any_status().any_out().any_err();
+        std::fs::remove_file(w.path("bin/git")).unwrap();
+        assert_eq!(
+            (adam.read("e/f"), adam.git(&["diff", "--cached", "--name-only", &tip(&floor)])),
+            ("two\n".into(), String::new())
+        );
+        assert_ne!(head(&adam), tip(&floor));
+        adam.sh(change).exit(0);
+        let again = floor.ctl(&["accept", "adam"]).any_status().any_out().any_err();
+        assert_eq!(head(&adam) == tip(&floor), is_moved, "{patterns} {change}: {again}");
+    }
+}
+
 #[test]
 fn a_move_that_git_cannot_finish_leaves_the_worktree_as_it_was() {
     let w = World::new();
