@@ -1,8 +1,8 @@
 //! The terminal of the desk, and a frame as text. Whatever ends the desk leaves the terminal as it was.
 
 use std::io::{self, Write};
-use std::panic;
 use std::thread;
+use std::{mem, panic};
 
 use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::style::{
@@ -15,14 +15,28 @@ use ratatui_core::layout::{Position, Rect};
 use ratatui_core::style::{Color, Modifier};
 use ratatui_core::text::Span;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::stdio::dup2_stdin;
 
-/// Waits for a person for a while. Returns whether the terminal is gone, of which nothing is to be read.
-pub fn is_gone(within: Timespec) -> bool {
+/// Waits for a person for a while. A signal, as that of another size, ends it early.
+pub fn wait(within: Timespec) {
+    let _ = poll(&mut [PollFd::new(&io::stdin(), PollFlags::IN)], Some(&within));
+}
+
+/// Waits until the terminal is gone. Then stdin is a pipe into which nobody writes, because crossterm reads the end of a
+/// terminal again and again.
+pub fn wait_for_end() -> io::Result<()> {
     let stdin = io::stdin();
-    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
-    // A signal, as that of another size, ends it early.
-    let _ = poll(&mut polled, Some(&within));
-    polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
+    let mut polled = [PollFd::new(&stdin, PollFlags::empty())];
+    while !polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        let _ = poll(&mut polled, None);
+    }
+    let (read, write) = io::pipe()?;
+    fcntl_setfl(&read, OFlags::NONBLOCK)?;
+    dup2_stdin(&read)?;
+    // Else its end would be read.
+    mem::forget(write);
+    Ok(())
 }
 
 /// Puts the terminal back as it was.

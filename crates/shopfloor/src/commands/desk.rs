@@ -77,8 +77,9 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
             .hint("print one frame with `shopfloor desk --print`, or use `shopfloor status`"));
     }
     let (news, heard) = mpsc::channel();
-    let signals = news.clone();
+    let (signals, ends) = (news.clone(), news.clone());
     proc::handle_signals(move |signal| signals.send(News::Over(signal)).is_ok());
+    proc::start_thread(move || screen::wait_for_end().map(|()| ends.send(News::Over(HANGUP))))?;
     if args.requests {
         let sites = sites.clone();
         proc::start_thread(move || desk_feed::ask_forge(&sites))?;
@@ -189,9 +190,7 @@ impl Open {
                 drawn = Some((now, size));
             }
             self.ask_for_page();
-            if screen::is_gone(WAIT) {
-                return Ok(HANGUP);
-            }
+            screen::wait(WAIT);
             let mut effects = Vec::new();
             while let (true, Ok(true)) = (effects.is_empty(), event::poll(Duration::ZERO)) {
                 let Ok(event) = event::read() else { return Ok(HANGUP) };
