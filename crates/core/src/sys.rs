@@ -55,6 +55,13 @@ pub(crate) fn default_signals() {
     }
 }
 
+/// Lets us wait for our children where who started us ignores their ends, which a process inherits.
+#[expect(unsafe_code, reason = "signal(2) gets integers alone, and no handler of ours is replaced")]
+pub(crate) fn wait_for_children() {
+    // SAFETY: see the reason above.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
 /// Lets what this process executes inherit its three standard streams and no other open file.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "close_range(2) gets integers alone, and only marks the files")]

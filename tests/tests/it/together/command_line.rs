@@ -317,3 +317,20 @@ fn where_no_thread_can_be_started_a_command_fails_and_says_so() {
         app.run_with(tool, &[command], &no_threads).exit(4).any_out().err_has("cannot start a thread");
     }
 }
+
+#[test]
+fn every_tool_waits_for_git_where_the_ends_of_children_are_ignored() {
+    let w = World::new();
+    for (tool, args, code) in [
+        ("sweatfile-apply", "check", 1),
+        ("overlay-sync", "doctor", 0),
+        ("ledger-synth", "doctor", 1),
+        ("worktree-spawn", "list", 0),
+        ("worker-ctl", "init", 0),
+        ("shopfloor", "status", 0),
+    ] {
+        let app = w.repo(&format!("eng/repos/{tool}"));
+        let out = app.sh(&format!("env --ignore-signal=CHLD {tool} -n {args}")).exit(code).any_out().any_err();
+        assert!(!out.stderr.contains("No child processes"), "{tool}: {}", out.stderr);
+    }
+}
