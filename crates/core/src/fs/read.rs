@@ -86,7 +86,8 @@ pub(crate) fn read_regular(file: File, path: &Path, limit: u64) -> Result<Vec<u8
 /// an error.
 pub(super) fn read_to_end(mut file: &File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let room = usize::try_from(size.min(limit)).unwrap_or(usize::MAX).saturating_add(1);
+    // Files of `/proc` have no size.
+    let room = usize::try_from(size.max(8 << 10).min(limit)).unwrap_or(usize::MAX).saturating_add(1);
     bytes.try_reserve_exact(room).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
     let first = retry_on_intr(|| rustix::io::read(file, spare_capacity(&mut bytes)))?;
     // There was room for more than that.

@@ -294,7 +294,7 @@ fn end_program(ctx: &Context<'_>, worker: &Worker, pane: &Pane) -> Result<Option
     // A kill may come before the program is started anew, and this end is no crash.
     ctx.update_worker(&worker.name, |worker| worker.program.dead_pane = Some(pane.id.clone()))?;
     let _ = kill_process(program, Signal::HUP);
-    let is_over = || find().iter().all(|process| process.pid != pane.pid && running.contains(process));
+    let is_over = || !processes::is_alive(pane.pid) && find().iter().all(|process| running.contains(process));
     poll::holds(INTERRUPT_GRACE, POLL, is_over);
     Ok(head()?.filter(|now| before.as_ref() != Some(now)))
 }
@@ -350,7 +350,9 @@ pub fn end_unknown(ctx: &Context<'_>, tmux: &Tmux, force: bool) -> Result<BTreeS
     let mut panes = tmux.panes()?;
     panes.retain(|pane| !pane.worker.is_empty());
     let names: BTreeSet<String> = panes.iter().map(|pane| pane.worker.clone()).collect();
-    end_panes(ctx, tmux, (&panes, &|_| None), &names.iter().map(String::as_str).collect::<Vec<_>>(), force)?;
+    if !panes.is_empty() {
+        end_panes(ctx, tmux, (&panes, &|_| None), &names.iter().map(String::as_str).collect::<Vec<_>>(), force)?;
+    }
     Ok(names)
 }
 
@@ -368,6 +370,7 @@ fn end_panes(
     let pids: Vec<i32> = panes.iter().filter(|pane| pane.end.is_none()).map(|pane| pane.pid).collect();
     let find = || processes::find(ctx.env, &ctx.root.path, names, &pids, server);
     let (mut ours, mut asked) = (find(), Ok(()));
+    let is_any = !ours.is_empty();
     if !force {
         for pane in panes.iter().filter(|pane| pane.end.is_none()) {
             let by = match ends(&pane.worker).unwrap_or_default() {
@@ -381,13 +384,15 @@ fn end_panes(
             }
         }
         let agents = |processes: &BTreeSet<Process>| processes.iter().any(|process| pids.contains(&process.pid));
+        // To find them is to look at every process, and nothing starts more where nothing runs.
+        let more = || if is_any { find() } else { BTreeSet::new() };
         ours = wait_while(ctx, ours, INTERRUPT_GRACE, agents);
-        ours.extend(find());
+        ours.extend(more());
         signal(&ours, Signal::TERM);
         asked = jobs::cancel(ctx, names, false);
         ours = wait_while(ctx, ours, SIGNAL_GRACE, |processes| !processes.is_empty());
+        ours.extend(more());
     }
-    ours.extend(find());
     signal(&ours, Signal::KILL);
     // Only the agents' panes are killed. A person's panes beside them stay.
     for pane in panes {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::proc::{Cmd, Output};
+use shopfloor_core::proc::{Cmd, Output, processes};
 use shopfloor_core::text::shell_word;
 
 use super::Tmux;
@@ -72,9 +72,10 @@ impl Tmux {
             self.run(&["kill-session", "-t", &format!("={session}:")])?;
         }
         if others.is_empty() {
+            let servers = self.servers();
             self.run(&["kill-server"])?;
             // At its end it removes the socket, which may be that of the next server by then.
-            within_a_moment(|| self.servers().is_empty());
+            within_a_moment(|| !servers.iter().any(|server| processes::is_alive(server.as_raw_nonzero().get())));
             fs::remove(&self.socket)?;
         }
         Ok(others)
