@@ -73,7 +73,7 @@ fn read(env: &Env) -> Result<Option<Place>> {
         return Ok(None);
     }
     let main_checkout = match (is_linked, common_dir.parent()) {
-        (false, _) => top.to_path_buf(),
+        (false, _) if top.join(".git").symlink_metadata().is_ok_and(|meta| meta.is_dir()) => top.to_path_buf(),
         (true, Some(parent)) if common_dir.ends_with(".git") || common_dir.ends_with(".bare") => parent.to_path_buf(),
         _ => return Ok(None),
     };

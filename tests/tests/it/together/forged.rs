@@ -57,6 +57,21 @@ fn a_worktree_that_leads_to_the_main_git_directory_is_refused() {
     std::fs::remove_file(app.path.join(".git/shopfloor/sweatfile-apply/record.json")).unwrap();
     agent.apply(&[]).exit(4).err_has("leads to the git directory of");
     assert!(!agent.has("ran"));
+    // So is a directory with a link to it, whatever is run there.
+    let inner = w.at(agent.path.join("inner"));
+    inner.write("setup.sh", "touch ran\n");
+    std::os::unix::fs::symlink(app.path.join(".git"), inner.path.join(".git")).unwrap();
+    for line in [
+        "sweatfile-apply",
+        "overlay-sync add .env",
+        "echo x | ledger-synth add --title x",
+        "worktree-spawn subtree x",
+        "shopfloor new x",
+    ] {
+        inner.sh(line).exit(4).err_has("leads to the git directory of");
+    }
+    assert!(!inner.has("ran") && !app.has(".git/shopfloor/main-checkout"));
+    app.spawn(&["list"]).exit(0).out_has("main");
 }
 
 /// Only the user's list of roots makes a repository the clone of another one.
