@@ -7,6 +7,7 @@ use shopfloor_core::error::Result;
 use shopfloor_core::git::{LOOK_LIMIT, answer};
 
 use crate::context::Context;
+use crate::failure;
 use crate::hosts;
 use crate::program_config::regex;
 use crate::work_identity::NO_ATTRIBUTES;
@@ -39,13 +40,20 @@ pub fn authored(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Re
     Ok(Authored { author, message })
 }
 
-/// These commits, the oldest first: each one's id, its author's name, address and date, and its message.
+/// These commits, the oldest first: each one's id, its author's name, address and date, and its message. Exit 1 for one
+/// whose author is nobody: the encoding that a commit names can make nothing of its text, which others read all the same.
 pub fn commits(repo: &WorkRepo, range: &[String]) -> Result<Vec<[String; 5]>> {
     let listed = repo.log(&["--reverse", "--format=%H%x00%an%x00%ae%x00%aI%x00%B%x00"], range)?;
     // Between commits there is a line end.
     let fields: Vec<String> =
         listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field).to_owned()).collect();
-    Ok(fields.chunks_exact(5).filter_map(|fields| fields.to_vec().try_into().ok()).collect())
+    let found: Vec<[String; 5]> = fields.chunks_exact(5).filter_map(|fields| fields.to_vec().try_into().ok()).collect();
+    match found.iter().find(|[_, author, ..]| author.is_empty()) {
+        Some([id, ..]) => Err(failure::WRONG_STATE
+            .failure(format!("git reads no author in the commit {id}"))
+            .hint("ask for it to be made anew: `git commit --amend --reset-author`")),
+        None => Ok(found),
+    }
 }
 
 /// Joins the messages of several authors into one: the oldest message, the subjects of the others, and everybody's
