@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -18,6 +19,7 @@ use super::stat::Stat;
 use crate::error::{At, Failure, Result};
 use crate::hash::Digest;
 use crate::path::RelPath;
+use crate::text::shell_word;
 
 pub(super) const DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -372,12 +374,23 @@ pub(super) fn content_at(dir: &OwnedFd, name: &OsStr, path: &Path) -> Result<Opt
     Ok(match look_at(dir, name).at("read", path)? {
         Found::Link(target) => Some(Content::Link(target)),
         Found::File(_) => {
-            let mut file = open_file(dir, name).at("read", path)?;
-            Some(Content::File(Digest::of_stream(&mut file).at("read", path)?))
+            let file = open_file(dir, name).at("read", path)?;
+            Some(Content::File(digest(file, path)?))
         }
         Found::Dir => Some(Content::Tree(tree(path, &|_| true)?)),
         Found::Missing | Found::Blocked(_) | Found::Special => None,
     })
+}
+
+/// The digest of a file's bytes. One that is all holes takes no space on the disk, and hours to read.
+fn digest(mut file: File, path: &Path) -> Result<Digest> {
+    let meta = file.metadata().at("read", path)?;
+    let holes = meta.len().saturating_sub(meta.blocks() * 512) >> 30;
+    if holes >= 8 {
+        let why = format!("{} is not read: it has holes of {holes} GiB", path.display());
+        return Err(Failure::failed(why).hint(format!("look at it: `ls -lsh {}`", shell_word(path))));
+    }
+    Digest::of_stream(&mut file).at("read", path)
 }
 
 /// The digest of a directory's content, of what `is_in` says is a part of it.
@@ -390,8 +403,7 @@ pub(super) fn tree(path: &Path, is_in: &dyn Fn(&Path) -> bool) -> Result<Digest>
         let what = if entry.path_is_symlink() {
             format!("link {:?}", std::fs::read_link(entry.path()).at("read", entry.path())?)
         } else if entry.file_type().is_file() {
-            let mut file = File::open(entry.path()).at("read", entry.path())?;
-            format!("file {}", Digest::of_stream(&mut file).at("read", entry.path())?)
+            format!("file {}", digest(File::open(entry.path()).at("read", entry.path())?, entry.path())?)
         } else {
             "dir".into()
         };

@@ -60,3 +60,20 @@ fn a_worktree_that_cannot_be_checked_has_its_error_in_the_list() {
     assert!(text(&lines[1], "/error/message").contains("record.json"), "{}", lines[1]);
     assert!(text(&lines[1], "/error/hints/0").starts_with("move "), "{}", lines[1]);
 }
+
+/// Such a file takes no space on the disk, and hours to read.
+#[test]
+fn a_placed_file_that_became_all_holes_holds_nothing_up() {
+    let w = World::new();
+    let app = w.app();
+    w.at(w.home("eng/model")).write("a", "1\n");
+    app.approved(
+        "git_excludes = [\"/.text\", \"/.model\"]\n[files.text]\ncontent = \"x\"\n\
+                  [files.model]\ncopy = \"../../model\"\n",
+    );
+    app.apply(&[]).succeeds();
+    app.sh("truncate -s 1T .text .model/a").exit(0);
+    let checked = app.sh("timeout 20 sweatfile-apply check").exit(1).any_err();
+    checked.out_has("text is not read: it has holes of 1023 GiB").out_has("model/a is not read");
+    app.sh("timeout 20 shopfloor status").exit(0).any_out().any_err();
+}
