@@ -317,6 +317,19 @@ fn the_first_agent_may_be_one_in_the_clone() {
 }
 
 #[test]
+fn where_no_branch_is_the_default_one_the_command_that_names_it_is_told() {
+    let w = World::new();
+    let floor = without_root(&w);
+    floor.app.git(&["branch", "-m", "trunk"]);
+    let new = ["new", "x", "COMMIT f one First", "--agent", "mine"];
+    floor.app.shopfloor(&new).exit(2).err_has("cannot tell which branch").err_has("`shopfloor init --branch NAME`");
+    floor.app.shopfloor(&["init", "--branch", "trunk"]).exit(0).any_out();
+    floor.app.shopfloor(&new).exit(0).any_err().any_out();
+    floor.app.shopfloor(&["wait", "x"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("x"), "/target"), "trunk");
+}
+
+#[test]
 fn a_task_of_which_nothing_was_typed_is_sent_by_the_same_command_and_by_resume() {
     let w = World::new();
     let floor = without_root(&w);
