@@ -257,10 +257,10 @@ fn in_the_way(at: &Path, git_said: &str, files: &[String], is_new: bool) -> Fail
     }
 }
 
-/// Exit 1 during what git lets no branch move for.
+/// Exit 1 during what could not be finished or given up any more once the branch has moved, whether git sees that or not.
 fn require_concluded(at: &Path) -> Result<()> {
-    let Some(command) = unfinished(at).filter(|command| *command != "revert") else { return Ok(()) };
-    Err(failure::NOT_PUBLISHED.failure(format!("a {command} is under way in {}", at.display())).hint(format!(
+    let Some(command) = unfinished(at) else { return Ok(()) };
+    Err(failure::NOT_PUBLISHED.failure(format!("`git {command}` is under way in {}", at.display())).hint(format!(
         "finish it, or give it up: `git -C {} {command} --abort`; then run the same command again",
         shell_word(at)
     )))

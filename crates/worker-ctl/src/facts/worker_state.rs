@@ -147,8 +147,18 @@ impl WorktreeFacts {
 /// The command of git that is under way in a worktree, beside a rebase. No file needs to be changed by it.
 pub fn unfinished(tree: &Path) -> Option<&'static str> {
     let dir = private_dir(tree)?;
-    let heads = [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")];
-    heads.into_iter().find(|(file, _)| dir.join(file).symlink_metadata().is_ok()).map(|(_, command)| command)
+    let files = [
+        ("MERGE_HEAD", "merge"),
+        ("CHERRY_PICK_HEAD", "cherry-pick"),
+        ("REVERT_HEAD", "revert"),
+        ("rebase-apply/applying", "am"),
+    ];
+    let stopped = files.into_iter().find(|(file, _)| dir.join(file).symlink_metadata().is_ok());
+    stopped.map(|(_, command)| command).or_else(|| {
+        // Of several commits there is only the list once the one with conflicts is committed.
+        let todo = fs::read(&dir.join("sequencer/todo")).ok()??;
+        Some(if todo.starts_with(b"revert") { "revert" } else { "cherry-pick" })
+    })
 }
 
 /// What we read of sweatfile-apply's record of a worktree.

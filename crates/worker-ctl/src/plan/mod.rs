@@ -48,7 +48,7 @@ pub fn require_clean(worker: &Worker, dirty: &[String], always: &[String]) -> Re
 pub fn require_finished(worker: &Worker, unfinished: Option<&str>) -> Result<()> {
     let Some(command) = unfinished else { return Ok(()) };
     Err(failure::WRONG_STATE
-        .failure(format!("{} is in a {command} of its own", worker.name))
+        .failure(format!("{} is in a `git {command}` of its own", worker.name))
         .hint(format!("ask for its end: {}", worker.message_hint(&format!("'Finish your {command}'"))))
         .hint(format!("or give it up: `git -C {} {command} --abort`", shell_word(worker.tree()))))
 }

@@ -201,7 +201,7 @@ fn work_whose_worker_is_in_a_merge_waits_for_its_end() {
         floor.ctl(&["patrol"]).exit(0).any_out().any_err();
         for verb in ["accept", "rebase"] {
             let refused = floor.ctl(&[verb, "adam"]).exit(1).any_out();
-            refused.err_has(&format!("adam is in a {command} of its own")).err_has(&format!("{command} --abort`"));
+            refused.err_has(&format!("adam is in a `git {command}` of its own")).err_has(&format!("{command} --abort"));
         }
         assert_eq!((tip(&floor), head(&at)), (old.clone(), sha.clone()), "{command}");
         at.git(&[command, "--abort"]);

@@ -62,12 +62,20 @@ fn no_ignored_file_goes_where_a_directory_comes() {
         app.sh("rm d").exit(0);
         assert_eq!(tip(&floor), old);
     }
-    for (file, command) in [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick")] {
-        app.sh(&format!("git rev-parse main > .git/{file}")).exit(0);
+    for (file, text, command) in [
+        ("MERGE_HEAD", old.as_str(), "merge"),
+        ("CHERRY_PICK_HEAD", old.as_str(), "cherry-pick"),
+        ("REVERT_HEAD", old.as_str(), "revert"),
+        ("sequencer/todo", "pick 1234567 Next", "cherry-pick"),
+        ("sequencer/todo", "revert 1234567 Next", "revert"),
+        ("rebase-apply/applying", "", "am"),
+    ] {
+        app.write(&format!(".git/{file}"), &format!("{text}\n"));
         let refused = floor.ctl(&["accept", "adam"]).exit(1).any_out();
-        refused.err_has(&format!("a {command} is under way in")).err_has("--abort");
-        app.sh(&format!("rm .git/{file}")).exit(0);
+        refused.err_has(&format!("`git {command}` is under way in")).err_has(&format!("{command} --abort`"));
+        app.sh(&format!("rm -r .git/{}", file.split('/').next().unwrap())).exit(0);
     }
+    assert_eq!(tip(&floor), old);
     floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
     assert_eq!(app.read("d/f"), "one\n");
     // In a worker's worktree, too.
