@@ -373,7 +373,8 @@ impl WorkRepo {
         match asked.status.code() {
             0 => Ok(Some(asked.text())),
             1 => Ok(None),
-            _ => Err(failed("merge-base", &asked)),
+            // If the branch is gone, that is the reason.
+            _ => self.require_base().and(Err(failed("merge-base", &asked))),
         }
     }
 

@@ -107,7 +107,7 @@ fn refuse_pushed(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     }
     let range = format!("{}..{branch}", adopted.began);
     // What came from the branch that work lands on is not taken back.
-    let base = repo.base();
+    let base = repo.require_base()?;
     let count = |more: &[&str]| repo.ask(&repo.top, &[&["rev-list", "--count", &range, "--not", &base], more].concat());
     if count(&[])? == count(&["--remotes"])? {
         return Ok(());

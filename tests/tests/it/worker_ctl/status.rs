@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{Staying, commit, is_at, run_together, staff, tip, tmux, tree, up};
+use crate::support::worker::{Staying, commit, is_at, refused, run_together, staff, tip, tmux, tree, up};
 use crate::support::world::{World, text, wait_for};
 
 #[test]
@@ -151,6 +151,10 @@ fn a_target_that_is_gone_is_told_once_and_its_worker_needs_a_person() {
     app.git(&["branch", "rel", "main"]);
     floor.until("eve", "needs_review");
     assert_eq!(floor.status("eve")["notes"].to_string(), "[]");
+    app.git(&["branch", "-q", "-D", "rel"]);
+    for command in [&["accept", "eve"][..], &["reject", "eve", "no"], &["reset", "eve", "--force", "--yes"]] {
+        assert_eq!(refused(&floor, command, 4), "failed", "{command:?}");
+    }
 }
 
 #[test]
