@@ -266,12 +266,17 @@ pub fn unlanded(ctx: &Context<'_>, worktree: &Path) -> Result<(String, Option<St
 /// Whether the branch on which a worker's work lands went back to before its last landing. One that went on from there, as with
 /// `git commit --amend`, may have the work in another form.
 pub fn was_taken_back(ctx: &Context<'_>, adopted: &Adopted) -> Result<bool> {
-    let Some(landed) = &adopted.landed_as else { return Ok(false) };
-    let (repo, base) = (&ctx.repo, ctx.repo.base());
-    Ok(!repo.has(&base, landed)? && repo.has(landed, &base)? && repo.was_base(&ctx.source(), landed)?)
+    let (repo, landed) = (&ctx.repo, adopted.landed_as.as_deref().unwrap_or_default());
+    Ok(repo.has_dropped(adopted)? && repo.has(landed, &repo.base())?)
 }
 
 impl WorkRepo {
+    /// Whether the branch on which an adopted worker's work lands no longer has the commit of its last landing.
+    pub fn has_dropped(&self, adopted: &Adopted) -> Result<bool> {
+        let Some(landed) = &adopted.landed_as else { return Ok(false) };
+        Ok(!self.has(&self.base(), landed)? && self.was_base(&self.top, landed)?)
+    }
+
     /// Whether a merge is among the commits that the base lacks.
     pub fn has_merges(&self, base: &str, sha: &str) -> Result<bool> {
         Ok(self.ask(&self.top, &["rev-list", "--count", "--merges", &format!("{base}..{sha}")])? != "0")

@@ -2,7 +2,7 @@
 
 use crate::support::floor::Floor;
 use crate::support::host::{hire, hub, needs_sshd, work};
-use crate::support::world::{World, text, write};
+use crate::support::world::{World, text, which, write};
 
 /// The error is the last line, so nothing goes after it.
 #[test]
@@ -187,4 +187,22 @@ fn a_record_that_names_the_main_checkout_is_told_as_that() {
     app.write(".git/worktrees/k/gitdir", &format!("{}/.git\n", child.path.display()));
     app.shopfloor(&["rm", "k"]).exit(0).any_out().any_err();
     assert!(!child.path.exists() && app.has("README.md"));
+}
+
+#[test]
+fn work_whose_landing_a_person_took_back_has_not_landed() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let a = w.at(app.shopfloor(&["new", "a"]).exit(0).any_err().stdout.trim_end());
+    a.commit("one", "x\n");
+    app.shopfloor(&["land", "a"]).exit(0).any_out().any_err();
+    // The branch goes back, and then on without it.
+    for step in ["git reset -q --hard HEAD~1", "git commit -q --allow-empty -m later"] {
+        app.sh(step).exit(0);
+        app.shopfloor(&["status"]).any_status().any_err().out_has("1 ahead");
+        app.shopfloor(&["rm", "a"]).exit(1).err_has("the work of a has not landed");
+    }
+    assert!(a.has("one"));
 }
