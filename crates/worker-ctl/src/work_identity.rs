@@ -136,6 +136,8 @@ impl WorkRepo {
             0 if tree == self.tree_of(base)? => Ok(MergeResult::Nothing),
             0 => Ok(MergeResult::Tree(tree)),
             1 => Ok(MergeResult::Conflict),
+            // git does not merge histories that have no commit in common.
+            _ if self.merge_base(base, sha).is_ok_and(|shared| shared.is_none()) => Ok(MergeResult::Conflict),
             _ => Err(failed("merge-tree", &merged)),
         }
     }
@@ -204,8 +206,11 @@ impl WorkRepo {
     /// Where the work of a worker on `sha` begins: its parent's commits, which its branch was made from, are not its own,
     /// also once they have landed as others.
     pub fn begin_of(&self, worker: &Worker, sha: &str) -> Result<String> {
-        let (begin, fork) = (self.begin(sha)?, self.fork(worker, sha)?);
-        Ok(if self.has(&fork, &begin)? { fork } else { begin })
+        let fork = self.fork(worker, sha)?;
+        match self.work_base(&self.base(), sha)? {
+            Some(begin) if !self.has(&fork, &begin)? => Ok(begin),
+            _ => Ok(fork),
+        }
     }
 
     /// Whether `after` is the work of `before`, which begins at `from`, on another commit, `base`. What is around a change

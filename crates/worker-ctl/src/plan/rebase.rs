@@ -117,10 +117,11 @@ pub fn refresh(standing: &Standing, branch: &str, is_next: bool) -> Refresh {
     if !standing.worktree.dirty.is_empty() || standing.worktree.unfinished.is_some() {
         return Refresh::Wait;
     }
-    if standing.worktree.is_shared && work.merge != MergeResult::Conflict {
+    let has_conflict = work.merge == MergeResult::Conflict && !work.was_moved_back;
+    if standing.worktree.is_shared && !has_conflict {
         return Refresh::Settled;
     }
-    if work.merge == MergeResult::Conflict && (standing.worktree.is_shared || !(can_resolve && is_next)) {
+    if has_conflict && (standing.worktree.is_shared || !(can_resolve && is_next)) {
         return Refresh::NoteConflicts;
     }
     match decide(standing, branch) {

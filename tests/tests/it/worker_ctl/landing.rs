@@ -2,7 +2,9 @@
 
 use crate::support::desk::Terminal;
 use crate::support::floor::Floor;
-use crate::support::worker::{adopted_floor, assert_landed, by_hand, commit, head, staff, tip, tree, up, work};
+use crate::support::worker::{
+    adopted_floor, assert_landed, by_hand, commit, head, refused, staff, tip, tree, up, work,
+};
 use crate::support::world::{Repo, World, text};
 
 #[test]
@@ -171,6 +173,25 @@ fn work_on_an_unrelated_history_can_be_reviewed_but_not_accepted() {
     floor.ctl(&["accept", "adam"]).exit(1).err_has("no history in common").err_has("reset adam --force");
     assert_eq!(tip(&floor), old);
     floor.ctl(&["reset", "adam", "--force"]).exit(0).out_has("refs/shopfloor/trash/");
+}
+
+#[test]
+fn work_goes_along_where_the_branch_is_begun_anew() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam", "eve"]);
+    let app = &floor.app;
+    for name in ["adam", "eve"] {
+        commit(&tree(&floor, name), "Mine", &[name], "x\n");
+    }
+    floor.ctl(&["patrol"]).succeeds();
+    app.sh("git checkout -q --orphan anew && git commit -qm anew && git branch -M anew main").exit(0);
+    assert_eq!(refused(&floor, &["accept", "adam"], 1), "moved_back");
+    floor.ctl(&["rebase", "adam"]).succeeds();
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    floor.ctl(&["patrol"]).succeeds();
+    floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
+    assert_eq!(app.read("adam") + &app.read("eve"), "x\nx\n");
+    assert_eq!(app.git(&["rev-list", "--count", "main"]).trim(), "3");
 }
 
 /// The agent rebased onto the default branch by itself. Commits that the default branch drops later do not come back
