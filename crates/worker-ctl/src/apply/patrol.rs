@@ -310,13 +310,16 @@ fn find_work(ctx: &Context<'_>, worker: &Worker, path: &Path, tree: &ListedWorkt
                 false => Ok(commit(sha)),
             }
         }
-        // On another branch the worker is doing something else.
-        Task::Rebasing { .. } if is_rebasing(path) || tree.branch.as_ref() != Some(&worker.branch) => Ok(None),
-        // Inside of a sandbox the rebase is not seen, only that it is over.
-        Task::Rebasing { pre_sha, .. } if tree.head == *pre_sha && !has_given_up(ctx, worker)? => Ok(None),
-        Task::Rebasing { .. } if !read_conflicts(&ctx.repo, path)?.is_empty() => Ok(None),
+        Task::Rebasing { .. } if is_rebasing(path) => Ok(None),
         Task::Rebasing { pre_sha, .. } => {
-            let sha = tree.head.clone();
+            // The branch tells, also where the worktree is elsewhere, as after `git rebase --quit`.
+            let branch = format!("refs/heads/{}", worker.branch);
+            let Some(sha) = ctx.repo.commit(path, &branch)? else { return Ok(None) };
+            // Inside of a sandbox the rebase is not seen, only that it is over.
+            let is_over = sha != *pre_sha || has_given_up(ctx, worker)?;
+            if !is_over || !read_conflicts(&ctx.repo, path)?.is_empty() {
+                return Ok(None);
+            }
             if sha != *pre_sha && ctx.repo.ahead(&sha)? == 0 {
                 return Ok(Some(Input::WorkGone));
             }

@@ -233,6 +233,25 @@ fn the_note_about_markers_goes_when_the_markers_go() {
 }
 
 #[test]
+fn a_rebase_that_its_worker_has_left_is_over() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    let adam = by_hand(&floor, "adam", &[("README.md", "mine\n")]);
+    floor.app.commit("README.md", "theirs\n");
+    for leave in ["git add -A; git rebase --quit; git commit -qm left", "git rebase --abort; git switch -q -c side"] {
+        floor.ctl(&["accept", "adam"]).exit(1).any_out().any_err();
+        assert_eq!(text(&floor.status("adam"), "/status"), "rebasing", "{leave}");
+        adam.sh(leave).exit(0).any_out().any_err();
+        floor.ctl(&["patrol"]).succeeds();
+        let worker = floor.status("adam");
+        assert_eq!(text(&worker, "/status"), "needs_review", "{leave}");
+        assert!(worker["notes"].to_string().contains("gave up the rebase"), "{worker}");
+        floor.ctl(&["accept", "adam"]).exit(1).any_out().err_has("switch worker/adam");
+        adam.git(&["switch", "-q", "worker/adam"]);
+    }
+}
+
+#[test]
 fn a_conflict_is_one_json_document() {
     let w = World::new();
     let floor = staff(&w, &["adam", "eve"]);
