@@ -238,7 +238,9 @@ fn again(ctx: &Context<'_>, args: &Args, found: &Adoptable, worker: &Worker) -> 
         adopted.land = args.land.unwrap_or(adopted.land);
         // Also a worktree that was made again, or moved after its repository was restored, if the person says that it is the
         // worker's.
-        if found.branch == worker.branch && (found.path == worker.tree() || !worker.has_tree(&ctx.source())) {
+        if (found.is_of(worker) || found.branch == worker.branch)
+            && (found.path == worker.tree() || !worker.has_tree(&ctx.source()))
+        {
             (adopted.record, adopted.record_id) = record(found);
             again.worktree_path = found.path.to_string_lossy().into_owned();
         }
@@ -246,7 +248,7 @@ fn again(ctx: &Context<'_>, args: &Args, found: &Adoptable, worker: &Worker) -> 
     if let Some(target) = args.target.as_deref().filter(|target| worker.target() != Some(target)) {
         again.set_target(&found.target(ctx, Some(target))?);
     }
-    if again.task == Task::Idle && again.tree() == found.path {
+    if again.task == Task::Idle && again.tree() == found.path && again.branch == found.branch {
         take_unlanded(ctx, &mut again)?;
     }
     Ok(again)

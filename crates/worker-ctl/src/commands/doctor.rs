@@ -365,8 +365,8 @@ fn moved_to(ctx: &Context<'_>, worker: &Worker) -> Option<PathBuf> {
     }
     let is_elsewhere = |tree: &ListedWorktree| tree.path != worker.tree() && tree.path.is_dir();
     let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch) && is_elsewhere(tree);
-    let trees = ctx.of(worker).and_then(|ctx| ctx.repo.trees()).ok()?;
-    trees.into_values().find(is_its).map(|tree| tree.path)
+    let trees = || ctx.of(worker).and_then(|ctx| ctx.repo.trees()).ok();
+    adoption::moved(ctx, worker).map(PathBuf::from).or_else(|| Some(trees()?.into_values().find(is_its)?.path))
 }
 
 fn check_branches<'a>(ctx: &Context<'_>, state: &State, is_loaded: bool) -> Result<Findings<'a>> {

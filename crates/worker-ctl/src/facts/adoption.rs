@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, ListedWorktree, Repo, recorded_path};
+use shopfloor_core::git::{Git, Repo, recorded_path};
 use shopfloor_core::git_hook;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::real;
@@ -53,9 +53,8 @@ pub fn gone_targets(ctx: &Context<'_>, state: &State) -> Result<BTreeSet<String>
     Ok(gone.map(|(branch, _)| branch.to_owned()).collect())
 }
 
-/// Looks at a worktree. Exit 2 unless it is a linked worktree of the person's own repository, by that repository's record,
-/// and on a branch; exit 1 while it is being rebased.
-pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
+/// Finds a worktree. Exit 2 unless it is a linked worktree of the person's own repository, by that repository's record.
+fn find_linked(env: &Env, path: &Path) -> Result<(PathBuf, Git, Repo)> {
     let refuse = |why: String, hint: String| Err(Failure::usage(why).hint(hint));
     let list = || "name a linked worktree: `git worktree list` shows them".to_owned();
     let Ok(path) = path.canonicalize() else {
@@ -86,33 +85,50 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
         );
     }
     git.guarded(&repo.common_dir, &path)?;
+    Ok((path, git, repo))
+}
+
+/// Looks at a worktree. Exit 2 unless it is one that [`find_linked`] finds, and on a branch; exit 1 while it is being rebased.
+pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
+    let (path, git, repo) = find_linked(env, path)?;
+    let shown = path.display();
     if is_rebasing(&path) {
         return Err(failure::WRONG_STATE
             .failure(format!("{shown} is being rebased"))
             .hint("finish the rebase, then run the same command again"));
     }
     let Some(branch) = git.branch(&repo)? else {
-        return refuse(
-            format!("{shown} is on no branch"),
-            format!("give it one: `git -C {} switch -c NAME`", shell_word(&path)),
-        );
+        return Err(Failure::usage(format!("{shown} is on no branch"))
+            .hint(format!("give it one: `git -C {} switch -c NAME`", shell_word(&path))));
     };
     refuse_checked_out_twice(&git, &repo.common_dir, &path, &branch)?;
     let record = read_record(env, &repo, &path, &branch)?;
     Ok(Adoptable { path, branch, repo, record })
 }
 
-/// Where git has moved the worktree of an adopted worker. It must be what could be adopted, with the same record: the file that
-/// leads to that is out of reach of others.
+/// Where git has moved the worktree of an adopted worker, whatever branch it is on. Its record leads there, and what is there
+/// must lead back to the same record.
 pub fn moved(ctx: &Context<'_>, worker: &Worker) -> Option<String> {
-    if worker.adopted.is_none() || worker.tree().symlink_metadata().is_ok() && !worker.is_replaced(&ctx.source()) {
+    let adopted = worker.adopted.as_ref()?;
+    if worker.tree().symlink_metadata().is_ok() && !worker.is_replaced(&ctx.source()) {
         return None;
     }
-    let trees = ctx.of(worker).and_then(|ctx| ctx.repo.trees()).ok()?;
-    let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch);
-    let path = trees.into_values().find(is_its)?.path;
-    let found = look(ctx.env, &path).ok().filter(|found| !is_leaving(&path) && found.is_of(worker))?;
-    Some(found.path.to_string_lossy().into_owned())
+    let record = ctx.of(worker).ok()?.repo.common.join("worktrees").join(&adopted.record);
+    let (path, git, repo) = find_linked(ctx.env, &recorded_path(&record).ok()??).ok()?;
+    let is_its = !is_leaving(&path) && is_of(&repo, git.branch(&repo).ok()?.as_ref(), worker);
+    is_its.then(|| path.to_string_lossy().into_owned())
+}
+
+/// Whether a worktree on this branch is the one that a worker was made from, which may have been moved since.
+fn is_of(repo: &Repo, branch: Option<&String>, worker: &Worker) -> bool {
+    let is_its = |Adopted { record, record_id, .. }: &Adopted| {
+        let is_same = match record_id {
+            Some(id) => fs::dir_id(&repo.git_dir).as_ref() == Some(id),
+            None => branch == Some(&worker.branch),
+        };
+        is_same && !record.is_empty() && repo.git_dir.ends_with(record)
+    };
+    worker.adopted.as_ref().is_some_and(is_its)
 }
 
 /// Whether a removal is under way, which gives the worktree such a name first.
@@ -149,13 +165,9 @@ fn read_record(env: &Env, repo: &Repo, path: &Path, branch: &str) -> Result<Opti
 }
 
 impl Adoptable {
-    /// Whether it is the worktree that a worker was made from, which may have been moved since.
+    /// Whether it is the worktree that a worker was made from.
     pub fn is_of(&self, worker: &Worker) -> bool {
-        let is_its = |Adopted { record, record_id, .. }: &Adopted| {
-            let is_named = !record.is_empty() && self.repo.git_dir.ends_with(record);
-            is_named && (record_id.is_none() || *record_id == fs::dir_id(&self.repo.git_dir))
-        };
-        self.branch == worker.branch && worker.adopted.as_ref().is_some_and(is_its)
+        is_of(&self.repo, Some(&self.branch), worker)
     }
 
     /// A free name: the slug that it has, or else the last part of its path.

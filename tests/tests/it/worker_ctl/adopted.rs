@@ -324,8 +324,14 @@ fn a_root_whose_clone_was_not_finished_goes_on() {
         floor.app.shopfloor(&["rm", name]).exit(1).err_has("was moved to").err_has("`shopfloor patrol`");
     }
     floor.ctl(&["patrol"]).exit(0).any_out().any_err();
-    assert!(text(&floor.status("adam"), "/worktree").ends_with("/moved"));
     assert!(floor.root.read("state.json").contains("/moved\""));
+    // Also one that is on another branch than its worker's, or on none.
+    for (from, to, how) in [("moved", "side", "-bside"), ("side", "none", "--detach")] {
+        beside(&floor.app, from).git(&["checkout", "-q", how]);
+        floor.app.git(&["worktree", "move", &format!("../{from}"), &format!("../{to}")]);
+        floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+        assert!(floor.root.read("state.json").contains(&format!("/{to}\"")), "{how}");
+    }
     // A target that is gone stops nobody else.
     floor.app.git(&["branch", "gone"]);
     floor.app.git(&["worktree", "add", "-q", "-b", "noah", "../noah"]);
