@@ -31,6 +31,7 @@ use crate::root::{follow_source, read_finished};
 use crate::settings::users_agents;
 use crate::store;
 use crate::worker::{Adopted, LandAs, Pushed, Task, Worker};
+use crate::worker_notes::Fault;
 
 pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flags)) -> Result<Exit> {
     let named = args.worktree.as_deref().unwrap_or(Path::new("-"));
@@ -404,6 +405,9 @@ fn accept_anew(ctx: &Context<'_>, before: &Worker, after: &Worker) -> Result<()>
     })?;
     if let (Task::Idle, Some(sha)) = (&before.task, after.work.commit_sha.clone()) {
         transition::record(ctx, &after.name, &Input::Commit { sha, onto: after.work.onto_sha.clone() })?;
+    }
+    if before.program.fault == Some(Fault::WorktreeMissing) && after.has_tree(&ctx.source()) {
+        transition::record(ctx, &after.name, &Input::Mended { reason: Fault::WorktreeMissing })?;
     }
     Ok(())
 }

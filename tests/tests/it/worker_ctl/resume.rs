@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{by_hand, event, hook, program, prompts, staff, table, tmux, tree, up, work};
+use crate::support::worker::{adopted_floor, by_hand, event, hook, program, prompts, staff, table, tmux, tree, up, work};
 use crate::support::world::{World, text, wait_for, which};
 
 /// Ends the tmux server and all programs at once, as a reboot does. Nothing records that.
@@ -219,4 +219,18 @@ fn a_program_that_was_started_anew_is_told_what_to_change_as_well() {
     floor.ctl(&["resume", "adam"]).exit(0).any_err().out_has("start adam");
     wait_for(|| floor.prompts().len() == 5);
     assert!(!floor.prompts()[4].contains("needs changes"));
+}
+
+#[test]
+fn a_worktree_that_was_removed_and_made_anew_is_its_workers_again() {
+    let w = World::new();
+    let floor = adopted_floor(&w);
+    let app = &floor.app;
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
+    app.git(&["worktree", "remove", "--force", "../adam"]);
+    app.git(&["worktree", "add", "-q", "../adam", "feature/adam"]);
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    assert_eq!(text(&floor.status("adam"), "/fault"), "worktree missing");
+    app.run("worker-ctl", &["add", "--worktree", "../adam"]).exit(0).any_out().any_err();
+    assert!(floor.status("adam")["fault"].is_null());
 }
