@@ -90,6 +90,12 @@ pub fn directory(pid: i32) -> Option<PathBuf> {
     PathBuf::from(format!("/proc/{pid}/cwd")).read_link().ok()
 }
 
+/// Whether the directory that a process is in was removed. Needs `/proc`.
+pub fn is_in_deleted(pid: i32) -> bool {
+    let is_deleted = |dir: &Path| dir.as_os_str().as_encoded_bytes().ends_with(b" (deleted)") && !dir.exists();
+    directory(pid).is_some_and(|dir| is_deleted(&dir))
+}
+
 /// When a program wrote to its terminal last, in seconds since 1970; none if it has no terminal. Needs `/proc`.
 pub fn last_output(pid: i32) -> Option<i64> {
     let terminal = PathBuf::from(format!("/proc/{pid}/fd/1")).read_link().ok()?;

@@ -86,7 +86,7 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
         ctx.tmux_for_programs()?.start(&ctx.root.path)?;
     }
     let agent = ctx.root.agent_of(worker)?;
-    let existing = tmux.pane_of(worker)?;
+    let existing = useful_pane(ctx, &tmux, worker)?;
     // This pane is the only record of an exit nobody has noticed yet.
     if let Some(Pane { end: Some(end), id, .. }) = &existing
         && worker.program.session == Session::Up
@@ -138,6 +138,16 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     }
     transition::record(ctx, &worker.name, &Input::SessionUp { pane: pane.id.clone(), pid: pane.pid })?;
     Ok(pane)
+}
+
+/// A worker's pane. A program whose directory was removed is ended: it does not see a worktree that was made anew there.
+fn useful_pane(ctx: &Context<'_>, tmux: &Tmux, worker: &Worker) -> Result<Option<Pane>> {
+    let pane = tmux.pane_of(worker)?;
+    if !pane.as_ref().is_some_and(|pane| pane.end.is_none() && processes::is_in_deleted(pane.pid)) {
+        return Ok(pane);
+    }
+    ctx.ui.note(format!("{} is started anew: the directory of its program was removed", worker.name));
+    end(ctx, std::slice::from_ref(worker), false).map(|()| None)
 }
 
 /// The input that records the start of a program that runs in a worker's pane, if a command was killed before it recorded

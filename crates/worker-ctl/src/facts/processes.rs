@@ -10,7 +10,7 @@ use shopfloor_core::env::Env;
 use shopfloor_core::fs;
 use shopfloor_core::proc::processes::{self, list, variable, words};
 
-pub use shopfloor_core::proc::processes::{Process, directory, is_alive, last_output, retain_living};
+pub use shopfloor_core::proc::processes::{Process, directory, is_alive, is_in_deleted, last_output, retain_living};
 
 /// Every process of these workers of a root. Our own process, its ancestors and the tmux server are left out.
 pub fn find(env: &Env, root: &Path, workers: &[&str], panes: &[i32], server: Option<i32>) -> BTreeSet<Process> {

@@ -222,10 +222,10 @@ fn a_program_that_was_started_anew_is_told_what_to_change_as_well() {
 }
 
 #[test]
-fn a_worktree_that_was_removed_and_made_anew_is_its_workers_again() {
+fn a_worktree_that_was_removed_and_made_anew_is_its_workers_and_their_programs_again() {
     let w = World::new();
     let floor = adopted_floor(&w);
-    let app = &floor.app;
+    let (app, adam) = (&floor.app, tree(&floor, "adam"));
     floor.ctl(&["start", "adam", "--task", "think"]).succeeds();
     app.git(&["worktree", "remove", "--force", "../adam"]);
     app.git(&["worktree", "add", "-q", "../adam", "feature/adam"]);
@@ -233,4 +233,7 @@ fn a_worktree_that_was_removed_and_made_anew_is_its_workers_again() {
     assert_eq!(text(&floor.status("adam"), "/fault"), "worktree missing");
     app.run("worker-ctl", &["add", "--worktree", "../adam"]).exit(0).any_out().any_err();
     assert!(floor.status("adam")["fault"].is_null());
+    floor.ctl(&["resume", "adam"]).exit(0).any_out().err_has("adam is started anew");
+    let cwd = std::fs::read_link(format!("/proc/{}/cwd", floor.status("adam")["pane_pid"])).unwrap();
+    assert_eq!(cwd, adam.path.canonicalize().unwrap());
 }
