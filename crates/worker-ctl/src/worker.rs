@@ -243,6 +243,9 @@ pub struct Program {
     /// Whether a person has ended its session, so that an `up` that keeps running leaves it down.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_stopped: bool,
+    /// Whether a reset that did not end has ended its session, and is to start it again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_to_restart: bool,
     /// When it was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_unix: Option<i64>,

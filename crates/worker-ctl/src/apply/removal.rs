@@ -19,7 +19,7 @@ use crate::plan::machine::Input;
 use crate::plan::removal::{branch_stays, refuse_loss};
 use crate::tmux::typing;
 use crate::work_repo::{WorkRepo, is_rebasing, require_own_rebase};
-use crate::worker::{Session, Worker};
+use crate::worker::{Program, Session, Worker};
 use crate::worker_notes::Note;
 
 /// Removes workers one by one, each under its lock, unless `refuse` finds a reason in its record as it is then.
@@ -198,9 +198,11 @@ pub fn reset(
 ) -> Result<Vec<String>> {
     let name = &worker.name;
     worker.require_tree(&ctx.source())?;
-    let is_up = worker.program.session == Session::Up || worker.program.job_waits_for.is_some();
+    let Program { session, job_waits_for, is_stopped, is_to_restart, .. } = &worker.program;
+    let is_up = *session == Session::Up || job_waits_for.is_some() || *is_to_restart && !is_stopped;
     if is_up {
         check_losses(ctx, worker, Some(base), is_forced)?;
+        ctx.update_worker(name, |worker| worker.program.is_to_restart = true)?;
         session::end(ctx, std::slice::from_ref(worker), is_forced)?;
     } else {
         // One that nobody could end before may still run.

@@ -148,6 +148,19 @@ fn a_killed_reset_can_be_repeated_and_loses_nothing() {
 }
 
 #[test]
+fn a_reset_that_was_killed_once_the_program_had_ended_starts_it_when_it_is_repeated() {
+    let w = World::new();
+    let floor = staff(&w, &["adam"]);
+    leave(&tree(&floor, "adam"), 1);
+    deadly_git(&w);
+    let (reset, kill) = (["reset", "adam", "--force"], [("KILL_AT", "1"), ("KILL_WHEN", "before")]);
+    let killed = floor.root.run_with("worker-ctl", &reset, &kill).any_status().any_out().any_err();
+    assert!(killed.status.is_none() && text(&floor.status("adam"), "/status") == "offline", "{killed}");
+    floor.ctl(&reset).succeeds();
+    assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+}
+
+#[test]
 fn what_a_killed_reset_or_nuke_has_kept_is_named() {
     let w = World::new();
     let floor = Floor::new(&w);

@@ -15,6 +15,7 @@ pub(super) fn session_begun(
     program.job_waits_for = None;
     program.session = Session::Down;
     program.is_stopped = false;
+    program.is_to_restart = false;
     program.is_in_doubt = false;
     program.pane_id = Some(pane.to_owned());
     program.pane_pid = Some(pid);
