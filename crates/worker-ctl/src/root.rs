@@ -49,7 +49,7 @@ impl WorkerRoot {
             None => search(env)?,
         };
         let path = real(&path);
-        if !known_dirs::roots(env)?.contains_key(&path) {
+        if !root_list(env)?.load()?.contains_key(&path) {
             return Err(unlisted(&path));
         }
         Ok(WorkerRoot { config: RootConfig::load(env, &path, flags)?, path })
@@ -284,7 +284,7 @@ fn find_recorded(env: &Env, repo: &Repo, default: &Path) -> Result<PathBuf> {
              `worker-ctl init`",
         )
     })?;
-    let (own, all) = (real(&repo.home.common_dir), known_dirs::roots(env)?);
+    let (own, all) = (real(&repo.home.common_dir), root_list(env)?.load()?);
     let common = all.get(&root).cloned().unwrap_or_else(|| common_of(env, &source));
     // A copied repository records the root of the original. A repository that is gone may have moved here.
     if common.is_dir() && real(&common) != own {

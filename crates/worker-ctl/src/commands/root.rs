@@ -8,14 +8,15 @@ use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{Git, answer as git_answer};
-use shopfloor_core::known_dirs;
 use shopfloor_core::path::real;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::commands::{self, about_root};
 use crate::failure;
 use crate::layout;
-use crate::root::{common_of, follow_source, list_root, read_record, require_root, require_source, write_owner};
+use crate::root::{
+    common_of, follow_source, list_root, read_record, require_root, require_source, root_list, write_owner,
+};
 use crate::settings::RootConfig;
 use crate::work_repo::has_clone;
 
@@ -64,7 +65,7 @@ fn trust(ui: &Ui, env: &Env, root: &Path, is_agreed: bool) -> Result<()> {
     let configured = configured.given("source").map(|source| real(&root.join(expand_home(env, source))));
     let source = configured.filter(|source| source.is_dir()).unwrap_or_else(|| known.clone());
     // Of a root that is listed already, the source is what has moved.
-    let listed = known_dirs::roots(env)?;
+    let listed = root_list(env)?.load()?;
     if listed.contains_key(root) {
         require_source(root, &source)?;
     }

@@ -62,6 +62,11 @@ fn a_root_that_the_users_list_does_not_name_is_not_used() {
     assert!(!w.home("mark").exists(), "a command of the forged root ran");
     forged.assert_untouched_since(&before);
     app.run("worker-ctl", &["--root", &mine, "status"]).exit(0);
+    // Without a home there is no list, and nothing can be put on it.
+    for args in [&["status"][..], &["--root", &mine, "status"], &["root", "trust", &mine, "--yes"]] {
+        let refused = app.run_with("worker-ctl", args, &[("HOME", "")]).exit(2);
+        refused.err_has("there is no place for the list of roots").err_has("set HOME to an absolute path");
+    }
 }
 
 #[test]
