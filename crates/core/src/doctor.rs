@@ -49,14 +49,15 @@ impl<R> Finding<R> {
         Finding { check, ok: true, detail: detail.into(), fix: None, repair: None }
     }
 
-    /// Something that is wrong, and what mends it.
+    /// Something that is wrong, and what mends it, if anybody can say.
     pub fn bad(
         check: &'static str,
         detail: impl Into<String>,
         fix: impl Into<String>,
         repair: Option<R>,
     ) -> Finding<R> {
-        Finding { check, ok: false, detail: detail.into(), fix: Some(fix.into()), repair }
+        let fix: String = fix.into();
+        Finding { check, ok: false, detail: detail.into(), fix: Some(fix).filter(|fix| !fix.is_empty()), repair }
     }
 }
 

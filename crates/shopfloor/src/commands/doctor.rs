@@ -143,7 +143,7 @@ fn show_hooks(ui: &Ui, tool: &str, answer: &Answer, record: &Record) -> bool {
         let is_missed = record.has_hooks(tool) && detail == "not installed";
         let fix = found["fix"].as_str().map(str::to_owned);
         let fix = fix.or_else(|| is_missed.then(|| format!("{tool} hook install")));
-        are_good &= show(ui, tool, HOOKS, fix.is_none(), detail.to_owned(), fix);
+        are_good &= show(ui, tool, HOOKS, found["ok"] == true && fix.is_none(), detail.to_owned(), fix);
     }
     are_good
 }

@@ -30,6 +30,8 @@ pub struct Overview {
     pub has_failed: bool,
     /// What worker-ctl answered if there is a root, and it cannot say who works there, or why it could not be started.
     pub unread: Option<Answer>,
+    /// What worktree-spawn answered if it cannot say which worktrees there are.
+    pub unlisted: Option<Answer>,
 }
 
 impl Overview {
@@ -73,17 +75,22 @@ pub fn worktrees(env: &Env) -> Result<Overview> {
 
 /// Without the workers an agent looks like one that nobody has started.
 fn require_workers(found: Overview) -> Result<Overview> {
-    let Some(answer) = &found.unread else { return Ok(found) };
+    let failure = found.unread.as_ref().map(|answer| not_told(answer, "state"));
+    failure.map_or(Ok(found), Err)
+}
+
+/// The failure of a tool that cannot say what it knows. `other` is the kind of one that is neither ours nor a refusal.
+fn not_told(answer: &Answer, other: &'static str) -> Failure {
     let (exit, kind) = match answer.status.code() {
         2 => (Exit::Bad, "malformed"),
         3 => (Exit::Decide, "undecided"),
         _ => {
             let not_started = ["missing_program", "failed"].into_iter().find(|kind| answer.has_kind(kind));
-            (Exit::Failed, not_started.unwrap_or("state"))
+            (Exit::Failed, not_started.unwrap_or(other))
         }
     };
     let failure = answer.told_as(|why| Failure::new(exit, kind, why));
-    Err(if failure.hints.is_empty() { failure.hint("`shopfloor doctor` shows what is wrong") } else { failure })
+    if failure.hints.is_empty() { failure.hint("`shopfloor doctor` shows what is wrong") } else { failure }
 }
 
 fn placed(env: &Env, questions: [&[&str]; 2]) -> Result<Overview> {
@@ -92,14 +99,8 @@ fn placed(env: &Env, questions: [&[&str]; 2]) -> Result<Overview> {
     proc::check_interrupt()?;
     // A list has the main checkout at least. Without one an agent looks like a worker in a place of its own.
     let is_listed = found.agents.iter().any(|record| record.get("worktree").is_some());
-    match found.problems.first().filter(|_| !is_listed) {
-        Some(why) => {
-            let mut lines = why.lines().map(str::to_owned);
-            let failure = Failure::failed(lines.next().unwrap_or_default()).details(lines);
-            Err(failure.hint("`shopfloor doctor` shows what is wrong"))
-        }
-        None => Ok(found),
-    }
+    let failure = found.unlisted.as_ref().filter(|_| !is_listed).map(|answer| not_told(answer, "failed"));
+    failure.map_or(Ok(found), Err)
 }
 
 /// What worker-ctl says of its workers now, in place of what it said before.
@@ -146,7 +147,8 @@ pub fn in_one_line(why: String, hints: Vec<String>) -> String {
 
 fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
     let answers = map_parallel(questions, |words| ask(env, words));
-    let (mut problems, mut records, mut unread, mut has_failed) = (Vec::new(), BTreeMap::new(), None, false);
+    let (mut problems, mut has_failed) = (Vec::new(), false);
+    let (mut records, mut failed) = (BTreeMap::new(), BTreeMap::new());
     for (words, answer) in questions.iter().zip(answers) {
         let told = match answer {
             // A repository without workers has no root.
@@ -157,12 +159,12 @@ fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
                 let hints = answer.told_as(Failure::failed).hints;
                 problems.extend(why.map(|why| in_one_line(format!("{}: {why}", words[0]), hints)));
                 let records = answer.records.clone();
-                unread = unread.or(Some(answer).filter(|answer| words[0] == "worker-ctl" && answer.has_failed()));
+                failed.extend(answer.has_failed().then_some((words[0], answer)));
                 records
             }
             Err(failure) => {
                 has_failed = true;
-                unread = unread.or((words[0] == "worker-ctl").then(|| Answer::not_started(&failure)));
+                failed.insert(words[0], Answer::not_started(&failure));
                 problems.push(in_one_line(failure.to_string(), failure.hints));
                 Vec::new()
             }
@@ -183,5 +185,6 @@ fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
     });
     let workers: Vec<Value> = workers.collect();
     let main = env.cwd.clone();
-    Overview { main, agents, workers, floor, overlay, sweatfiles, ledger, problems, has_failed, unread }
+    let (unread, unlisted) = (failed.remove("worker-ctl"), failed.remove("worktree-spawn"));
+    Overview { main, agents, workers, floor, overlay, sweatfiles, ledger, problems, has_failed, unread, unlisted }
 }

@@ -15,6 +15,7 @@ use super::apply::{self, ApplyOptions};
 use crate::applied::{self, Record};
 use crate::apply::{release_excludes, teardown};
 use crate::excludes;
+use crate::facts::{self, LoadOptions};
 use crate::flags::LayerFlags;
 use crate::layout::{self, TOOL};
 use crate::ports;
@@ -41,6 +42,8 @@ enum Repair {
 pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
     let worktree = OpenWorktree::find_or_bare(env)?;
     let mut findings = check(&worktree);
+    let settings = facts::load_settings(env, &worktree.repo, dirs, LoadOptions::default());
+    findings.extend(settings.err().map(|failure| unreadable("settings", &failure)));
     findings.push(doctor::check_hook(&worktree.git, &worktree.repo, TOOL, Repair::InstallHook));
     doctor::run(ui, &findings, args.doctor, |repair| match repair {
         Repair::ApplyAgain(options) => {

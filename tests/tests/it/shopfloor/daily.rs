@@ -220,7 +220,7 @@ fn what_a_tool_cannot_say_is_told_and_the_rest_is_shown() {
     w.program("worktree-spawn", "exit 4");
     for verb in verbs {
         let out = app.shopfloor(&[verb, &["two"]].concat()).exit(4);
-        out.err_has("worktree-spawn: it ended with exit status 4").err_has("`shopfloor doctor`");
+        out.err_has("worktree-spawn ended with exit status 4").err_has("run the same command again");
     }
     std::fs::remove_file(w.path("bin/worktree-spawn")).unwrap();
     for verb in verbs {

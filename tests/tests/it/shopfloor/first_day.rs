@@ -200,6 +200,16 @@ fn where_the_state_cannot_be_read_each_verb_says_why() {
     let floor = Floor::adopted(&w, &["ada"]);
     let app = &floor.app;
     let run = |words: &str| app.shopfloor(&words.split(' ').collect::<Vec<_>>());
+    // A configuration that is wrong is bad usage, as the tools say.
+    let config = w.home(".config/shopfloor/config.toml");
+    write(&config, "[overlay-sync\n");
+    for words in ["review ada", "land ada", "go ada", "peek ada", "rm ada", "send ada hi", "stop ada", "jump --name"] {
+        let refused = run(&format!("{words} --json")).exit(2).json();
+        assert_eq!(text(&refused, "/error/kind"), "malformed", "{words}");
+    }
+    app.apply(&["doctor"]).exit(1).any_err().out_has("wrong   settings ").out_has("config.toml:1:14");
+    assert!(app.overlay(&["doctor", "--json"]).exit(1).json()["fix"].is_null());
+    std::fs::remove_file(config).unwrap();
     floor.root.write("state.json", "{");
     for words in [
         "review ada",
