@@ -63,6 +63,9 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
             (Err(failure), _) | (_, Err(failure)) => show(ui, tool, "installed", false, failure.to_string(), None),
         };
     }
+    if let Err(failure) = repository::require_own_root(&env) {
+        is_well &= show(ui, "worker-ctl", "root", false, failure.to_string(), Some(failure.hints.join("; ")));
+    }
     let all = installations(&env);
     if all.len() > 1 {
         let fix = "keep one of these installations, and take the others away as they came".to_owned();

@@ -10,6 +10,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::forge::FORGE;
 use shopfloor_core::proc::{self, map_parallel};
 
+use super::repository::require_own_root;
 use super::run_tool::{Answer, answer_of, ask, command, program};
 
 /// The answers.
@@ -146,7 +147,11 @@ pub fn in_one_line(why: String, hints: Vec<String>) -> String {
 }
 
 fn read_these(env: &Env, questions: &[&[&str]]) -> Overview {
-    let answers = map_parallel(questions, |words| ask(env, words));
+    let answers = map_parallel(questions, |words| match words[0] {
+        // Another root knows nothing of who works here.
+        "worker-ctl" => require_own_root(env).and_then(|()| ask(env, words)),
+        _ => ask(env, words),
+    });
     let (mut problems, mut has_failed) = (Vec::new(), false);
     let (mut records, mut failed) = (BTreeMap::new(), BTreeMap::new());
     for (words, answer) in questions.iter().zip(answers) {

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::{Git, Repo, failed, private_dir};
+use shopfloor_core::git::{Git, Repo, common_dir_of, failed, private_dir};
 use shopfloor_core::known_dirs;
 use shopfloor_core::path::real;
 
@@ -42,6 +43,19 @@ pub fn is_outside(env: &Env) -> Result<bool> {
     let is_there = |dir: &Path| dir.join(".git").symlink_metadata().is_ok() || is_bare(dir);
     let is_named = !env.cwd_named && env.var("GIT_DIR").is_some();
     Ok(!is_named && !env.cwd.ancestors().any(is_there) && of_root(env)?.is_none())
+}
+
+/// Exit 2 if `WORKER_CTL_ROOT` names no root of the repository that we are in, though the user's list has one of it.
+pub fn require_own_root(env: &Env) -> Result<()> {
+    let (Some(named), Some(common)) = (env.var("WORKER_CTL_ROOT"), common_dir_of(&env.cwd)) else { return Ok(()) };
+    let (named, common) = (real(&env.cwd.join(expand_home(env, named))), real(&common));
+    let own = known_dirs::roots(env)?.into_iter().filter(|(_, of)| real(of) == common);
+    let mut own = own.map(|(root, _)| root).peekable();
+    if own.peek().is_none() || own.any(|root| root == named) {
+        return Ok(());
+    }
+    let why = format!("WORKER_CTL_ROOT names {}, which is no root of this repository", named.display());
+    Err(Failure::malformed(why).hint("leave it out: `unset WORKER_CTL_ROOT`"))
 }
 
 /// The main checkout of the repository with this common directory; that directory itself where it is bare.

@@ -200,6 +200,16 @@ fn where_the_state_cannot_be_read_each_verb_says_why() {
     let floor = Floor::adopted(&w, &["ada"]);
     let app = &floor.app;
     let run = |words: &str| app.shopfloor(&words.split(' ').collect::<Vec<_>>());
+    // Nor can a root of another repository, or what is none.
+    let other = w.home("b-root").to_str().unwrap().to_owned();
+    w.repo("b").run("worker-ctl", &["init", "--target", &other]).succeeds();
+    for root in ["/nonexist", app.path.to_str().unwrap(), other.as_str()] {
+        let run = |words: &[&str]| app.run_with("shopfloor", words, &[("WORKER_CTL_ROOT", root)]);
+        let told = run(&["status", "--json"]).exit(4).any_err().json();
+        assert!(text(&told, "/problems/0").contains("which is no root of this repository"), "{told}");
+        run(&["review", "ada"]).exit(2).err_has("no root of this repository").err_has("`unset WORKER_CTL_ROOT`");
+        run(&["doctor"]).exit(1).any_err().out_has("no root of this repository; leave it out: ");
+    }
     // A configuration that is wrong is bad usage, as the tools say.
     let config = w.home(".config/shopfloor/config.toml");
     write(&config, "[overlay-sync\n");
