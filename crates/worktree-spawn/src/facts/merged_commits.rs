@@ -5,7 +5,6 @@ use std::path::Path;
 
 use shopfloor_core::error::Result;
 use shopfloor_core::git::{Git, run_git};
-use shopfloor_core::proc::Cmd;
 
 use crate::repository_view::{Place, Worktree};
 
@@ -38,35 +37,31 @@ pub fn is_contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<b
         // A merge has no patch to compare.
         let merges = ask(&["rev-list", "--count", "--merges", &format!("{into}..{commit}")])?.text() != "0";
         let has_all = cherry.status.success() && !merges && cherry.text().lines().all(|line| line.starts_with("- "));
-        Ok(has_all && has_verbatim(git, dir, into, commit)?)
+        Ok(has_all && has_verbatim(git, dir, ("log", format!("{into}..{commit}")), &format!("{commit}..{into}"))?)
     };
     if has_patches_of(tip)? {
         return Ok(true);
     }
     let base = ask(&["merge-base", tip, into])?.text();
-    if base.is_empty() {
-        return Ok(false);
-    }
-    // The branch squashed into one commit, which no ref ever names.
-    let tree = format!("{tip}^{{tree}}");
-    let squashed = commit_cmd(git, dir, &[&tree, "-p", &base, "-m", "squashed"]).capture()?.text();
-    Ok(!squashed.is_empty() && has_patches_of(&squashed)?)
+    // The branch squashed into one commit, which a dry run could not make.
+    Ok(!base.is_empty() && has_verbatim(git, dir, ("diff", format!("{base}..{tip}")), &format!("{base}..{into}"))?)
 }
 
-/// Whether `into` has the patches of `commit` byte for byte. `git cherry` ignores white space, which may be the change.
-fn has_verbatim(git: &Git, dir: &Path, into: &str, commit: &str) -> Result<bool> {
-    let log = |range: &str, paths: &[String]| -> Result<Vec<u8>> {
-        let how = ["--literal-pathspecs", "log", "-p", "--no-merges", "--no-color", "--no-ext-diff", "--no-textconv"];
+/// Whether these others have all patches that this command of git shows of `own`, byte for byte, and there are any.
+/// `git cherry` ignores white space, which may be the change.
+fn has_verbatim(git: &Git, dir: &Path, (command, own): (&str, String), others: &str) -> Result<bool> {
+    let shown = |command: &str, range: &str, paths: &[String]| -> Result<Vec<u8>> {
+        let how = ["--literal-pathspecs", command, "-p", "--no-merges", "--no-color", "--no-ext-diff", "--no-textconv"];
         let cmd =
             git.cmd_alone(dir).args(how).args(["--full-index", "--no-renames", "--format=commit %H", range, "--"]);
-        run_git("log", cmd.args(paths))
+        run_git(command, cmd.args(paths))
     };
     let ids = |patches: Vec<u8>| -> Result<BTreeSet<String>> {
         let text = git.cmd_alone(dir).args(["patch-id", "--verbatim"]).input(patches).capture()?.text();
         Ok(text.lines().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect())
     };
-    let names = ["log", "--no-merges", "--no-renames", "--name-only", "-z", "--format="];
-    let names = git.cmd_alone(dir).args(names).arg(format!("{into}..{commit}")).capture()?;
+    let names = [command, "--no-merges", "--no-renames", "--name-only", "-z", "--format=", &own];
+    let names = git.cmd_alone(dir).args(names).capture()?;
     let paths: BTreeSet<String> = String::from_utf8_lossy(&names.stdout)
         .split('\0')
         .map(|name| name.trim_start_matches('\n').to_owned())
@@ -74,13 +69,6 @@ fn has_verbatim(git: &Git, dir: &Path, into: &str, commit: &str) -> Result<bool>
         .collect();
     // Many paths are too long for a command line.
     let paths: Vec<String> = if paths.len() < 1000 { paths.into_iter().collect() } else { Vec::new() };
-    let own = ids(log(&format!("{into}..{commit}"), &[])?)?;
-    Ok(own.is_subset(&ids(log(&format!("{commit}..{into}"), &paths)?)?))
-}
-
-/// `git commit-tree`, which works even if the user has not told git a name.
-pub fn commit_cmd(git: &Git, dir: &Path, args: &[&str]) -> Cmd {
-    let who = ["user.name=shopfloor", "user.email=shopfloor@localhost", "commit.gpgSign=false"];
-    let cmd = who.iter().fold(git.cmd_alone(dir), |cmd, setting| cmd.arg("-c").arg(*setting));
-    cmd.arg("commit-tree").args(args.iter().copied())
+    let own = ids(shown(command, &own, &[])?)?;
+    Ok(!own.is_empty() && own.is_subset(&ids(shown("log", others, &paths)?)?))
 }

@@ -366,6 +366,10 @@ fn dry_runs_of_notify_ack_and_remove_change_nothing() {
     let gone = app.spawn(&["remove", "y", "-n"]).exit(0).stdout;
     assert!(gone.contains("would remove main.y at") && gone.contains("would delete the branch main.y"), "{gone}");
     assert_eq!(app.spawn(&["events", "--all"]).exit(0).stdout, "");
+    y.commit("a", "1\n");
+    let objects = app.git(&["count-objects"]);
+    app.spawn(&["remove", "y", "--force", "-n"]).exit(0).any_out().any_err();
+    assert_eq!(app.git(&["count-objects"]), objects);
 }
 
 #[test]
