@@ -317,7 +317,7 @@ pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -
         failure.exit
     };
     let exit = match parse::<C>(tool, &early, &env) {
-        Err(failure) => failure.map_or(Exit::Done, |failure| report(&early, failure)),
+        Err(failure) => failure.or_else(|| early.unwritten()).map_or(Exit::Done, |failure| report(&early, failure)),
         Ok(cli) => {
             let common = cli.common().clone();
             let first = common.dirs.iter().find(|dir| !dir.is_empty());
@@ -331,7 +331,9 @@ pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -
             let there = common.dirs.iter().try_fold(env, |env, dir| env.at(Path::new(dir)));
             let done = there.and_then(|env| run(&ui, &env, cli)).unwrap_or_else(|failure| report(&ui, failure));
             match ui.unwritten() {
-                Some(failure) if done == Exit::Done => report(&ui, failure),
+                Some(failure) if done == Exit::Done => {
+                    report(&ui, failure.details(["only that is lost: what there was to do is done".to_owned()]))
+                }
                 _ => done,
             }
         }
