@@ -51,7 +51,14 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         return Ok(commands::show(ctx.ui, commands::statuses(&state, &names), &would));
     }
     match (args.detach, args.names.is_empty()) {
-        (true, _) => detach(ctx, args),
+        (true, _) => {
+            detach(ctx, args)?;
+            if ctx.ui.is_json() {
+                let state = ctx.state()?;
+                ctx.ui.json(&commands::statuses(&state, &state.workers.keys().cloned().collect::<Vec<_>>()));
+            }
+            Ok(Exit::Done)
+        }
         (false, true) => {
             keep_up(ctx, Duties { patrols: !args.no_patrol, resumes: args.resume, requeues: args.requeue })
         }
@@ -87,7 +94,7 @@ fn down<'n>(state: &State, names: &'n [String]) -> Vec<&'n String> {
 }
 
 /// Starts an `up` in the background. Its output goes to a log.
-fn detach(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
+fn detach(ctx: &Context<'_>, args: &Args) -> Result<()> {
     let state = ctx.state()?;
     ctx.tmux()?;
     if up_lock::is_running(&ctx.root.path)? {
@@ -109,13 +116,13 @@ fn detach(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         if up_lock::is_running(&ctx.root.path)? && are_started(ctx)? {
             not_started(&state).iter().for_each(|line| ctx.ui.warn(line));
             ctx.ui.note(format!("up in the background; its log is {}", log.display()));
-            return Ok(Exit::Done);
+            return Ok(());
         }
         thread::sleep(Duration::from_millis(20));
     }
     if up_lock::is_running(&ctx.root.path)? {
         ctx.ui.warn(format!("up in the background, but not all workers are up; its log is {}", log.display()));
-        return Ok(Exit::Done);
+        return Ok(());
     }
     Err(Failure::failed("the background `up` did not start").hint(format!("look at {}", log.display())))
 }

@@ -108,7 +108,8 @@ fn up_detach_returns_when_the_workers_are_up() {
     let w = World::new();
     let floor = Floor::new(&w);
     floor.ctl(&["add", "adam"]).succeeds();
-    floor.ctl(&["up", "--detach"]).succeeds();
+    let up = floor.ctl(&["up", "--detach", "--json"]).exit(0).any_err().json();
+    assert_eq!(up["workers"], serde_json::json!([{ "name": "adam", "id": "adam", "status": "idle" }]));
     floor.ctl(&["start", "--worker", "adam", "--prompt", "hello"]).succeeds();
     let waited = floor.ctl(&["wait", "adam", "--for", "working", "--json"]).exit(0).json();
     assert_eq!(waited["workers"], serde_json::json!([{ "name": "adam", "id": "adam", "status": "working" }]));
