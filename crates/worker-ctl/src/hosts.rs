@@ -181,11 +181,15 @@ pub struct HostWork {
     pub unanswered: BTreeMap<String, (String, i64)>,
 }
 
+/// What stands for the digest of work of which nobody knows whether it was sent back.
+pub const PERHAPS: &str = "?";
+
 /// Some work that a person has reviewed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenWork {
     pub sha: String,
-    /// Its digest, which does not depend on the commit that it sits on; empty once it was sent back.
+    /// Its digest, which does not depend on the commit that it sits on; empty once it was sent back, and [`PERHAPS`] if it
+    /// may have been.
     pub patch: String,
 }
 

@@ -49,13 +49,19 @@ impl Ssh<'_> {
         first.into_iter().chain(self.tool(words)).collect()
     }
 
-    /// Runs a command there to its end. Before one that may take long, worker-ctl there says its version: one that hangs
-    /// costs no more than that.
+    /// Runs a command there to its end.
     pub fn run(&self, words: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Output> {
+        self.greet(limit)?;
+        self.line.run(words, input, limit)
+    }
+
+    /// Before a command that may take long, lets worker-ctl there say its version: one that hangs costs no more than that.
+    /// Where this fails, nothing was done there.
+    pub fn greet(&self, limit: Duration) -> Result<()> {
         if limit > SOON {
             self.line.run(&[TOOL.into(), "--version".into()], Vec::new(), SOON)?;
         }
-        self.line.run(words, input, limit)
+        Ok(())
     }
 
     /// Asks worker-ctl there for one document. A failure there is one here, with the same words.

@@ -18,7 +18,7 @@ use crate::apply::recover::FinishedAccepts;
 use crate::apply::{land, publish};
 use crate::context::Context;
 use crate::failure;
-use crate::hosts::{self, Host, HostWork, LastSaid, SeenWork};
+use crate::hosts::{self, Host, HostWork, LastSaid, PERHAPS, SeenWork};
 use crate::root::require_source;
 use crate::ssh::Ssh;
 use crate::work_repo::common_dir;
@@ -84,11 +84,12 @@ pub fn worker(ctx: &Context<'_>, host: &Host, row: &Value) -> Result<Worker> {
     worker.work.conflicted = files.filter_map(|file| file.as_str().map(str::to_owned)).collect();
     worker.work.check = serde_json::from_value(row["check"].clone()).ok();
     if let Some(SeenWork { sha, patch }) = HostWork::load(&ctx.root.path, &host.name)?.reviews.get(there) {
+        let is_back = ["", PERHAPS].contains(&patch.as_str());
         worker.work.shown_sha = Some(sha.clone());
         // Whatever it was told.
-        worker.work.changes = patch.is_empty().then(String::new);
-        worker.work.reviewed_sha = Some(sha.clone()).filter(|_| !patch.is_empty());
-        worker.work.reviewed_patch = Some(patch.clone()).filter(|patch| !patch.is_empty());
+        worker.work.changes = is_back.then(|| patch.clone());
+        worker.work.reviewed_sha = (!is_back).then(|| sha.clone());
+        worker.work.reviewed_patch = (!is_back).then(|| patch.clone());
     }
     Ok(worker)
 }
@@ -181,10 +182,12 @@ pub fn not_seen(ctx: &Context<'_>, host: &Host, worker: &str, seen: &SeenWork, b
     }
 }
 
-/// Lets no review count any more of work that was sent back. What was shown is still known.
-pub fn sent_back(ctx: &Context<'_>, host: &Host, workers: &[String]) -> Result<()> {
+/// Lets no review count any more of work that was sent back, or may have been. What was shown is still known.
+pub fn sent_back(ctx: &Context<'_>, host: &Host, workers: &[String], is_known: bool) -> Result<()> {
+    let patch = if is_known { "" } else { PERHAPS };
     HostWork::update(&ctx.root.path, &host.name, |work| {
-        work.reviews.iter_mut().filter(|(name, _)| workers.contains(name)).for_each(|(_, seen)| seen.patch.clear());
+        let theirs = work.reviews.iter_mut().filter(|(name, _)| workers.contains(name));
+        theirs.for_each(|(_, seen)| patch.clone_into(&mut seen.patch));
     })
 }
 

@@ -11,9 +11,9 @@ use crate::context::Context;
 use crate::facts::work_summary::summary;
 use crate::facts::worker_state::{Standing, WorkFacts, WorktreeFacts};
 use crate::failure;
-use crate::hosts::{self, Host, HostWork, SeenWork};
+use crate::hosts::{self, Host, HostWork, PERHAPS, SeenWork};
 use crate::layout::RootLock;
-use crate::plan::accept::{Landing, accept as plan_accept, require_review, several_bases};
+use crate::plan::accept::{Landing, accept as plan_accept, refuse_unseen, require_review, several_bases};
 use crate::plan::check::record;
 use crate::ssh;
 use crate::worker::{Task, Worker};
@@ -108,6 +108,9 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     let mut worker = read()?;
     if worker.task != Task::NeedsReview || worker.work.commit_sha.as_ref() != Some(&sha) {
         return Err(accept::changed_meanwhile(&worker));
+    }
+    if !args.force && worker.work.changes.as_deref() == Some(PERHAPS) {
+        refuse_unseen(&worker)?;
     }
     host_work::fetch(ctx, host, there, &sha)?;
     host_work::carry_over(ctx, &mut worker, &ctx.repo.fetched(&ctx.source())?)?;

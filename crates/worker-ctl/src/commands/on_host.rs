@@ -181,7 +181,9 @@ impl Line {
             self.words.insert(1, "--yes".into());
         }
         let limit = if is_one(&command, &["status peek events queue"]) { ssh::SOON / 2 } else { ssh::LONG };
-        let mut told = ssh.run(&ssh.known_tool(&self.words), input, limit).and_then(|output| self.tell(ctx, &output));
+        ssh.greet(limit)?;
+        let told = ssh.line.run(&ssh.known_tool(&self.words), input, limit);
+        let mut told = told.and_then(|output| self.tell(ctx, &output));
         if let Some((key, is_again)) = op {
             // One that is refused has begun nothing, but an earlier try may have.
             if told.as_ref().is_ok_and(|exit| *exit == Exit::Done || !is_again) {
@@ -241,7 +243,7 @@ impl Line {
             let known = HostWork::load(&ctx.root.path, &host.name)?.reviews.into_keys().collect();
             let all: Vec<String> = if workers.is_empty() && self.has("all") { known } else { workers.clone() };
             match command.as_str() {
-                "reject" => host_work::sent_back(ctx, host, &all)?,
+                "reject" => host_work::sent_back(ctx, host, &all, is_done)?,
                 _ => all.iter().try_for_each(|worker| host_work::unpin(ctx, host, worker))?,
             }
         }

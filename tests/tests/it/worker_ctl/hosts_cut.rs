@@ -334,6 +334,38 @@ fn new_goes_on_whichever_answer_of_the_host_was_lost() {
 }
 
 #[test]
+fn a_rejection_that_may_not_have_arrived_lets_nothing_unseen_land() {
+    if !needs_sshd() {
+        return;
+    }
+    let w = World::new();
+    let (floor, machines) = hub(&w, &["big"]);
+    let real = format!("/usr/bin/ssh -F '{}' \"$@\"", w.path("ssh_config").display());
+    let ssh = |first: &str| w.program("ssh", &format!("{first}\nexec {real}"));
+    let reject = || floor.ctl(&["reject", "big:eve", "No"]).exit(4);
+    hire(&floor, "big:eve");
+    work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    // What has not reached the host has changed nothing.
+    ssh("exit 255");
+    let refused = reject();
+    refused.err_has("there is no answer from the host big");
+    assert!(!refused.stderr.contains("may have been done"), "{refused}");
+    ssh("");
+    floor.ctl(&["message", "big:eve", "COMMIT b.txt two Unseen"]).exit(0).any_out().any_err();
+    let eve = w.at(machines[0].root().path.join(".worktrees/eve"));
+    wait_for(|| eve.git(&["log", "--format=%s", "-1"]) == "Unseen\n");
+    floor.ctl(&["accept", "big:eve"]).exit(1).err_has("big:eve changed since it was reviewed");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    ssh("case \"$*\" in *\"'reject'\"*) exit 255 ;; esac");
+    reject().err_has("there is no answer from the host big");
+    ssh("");
+    floor.ctl(&["accept", "big:eve"]).exit(1).err_has("was sent back, and nobody has reviewed its work since");
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    floor.ctl(&["accept", "big:eve"]).exit(0).any_out().any_err();
+}
+
+#[test]
 fn a_line_that_hangs_delays_no_table_and_nothing_is_lost() {
     if !needs_sshd() {
         return;
