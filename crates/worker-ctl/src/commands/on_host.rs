@@ -163,9 +163,9 @@ impl Line {
             "up" if self.workers.is_empty() && !self.has("detach") => self.words.push("--detach".into()),
             _ => {}
         }
+        let op = self.begins_once(ctx)?;
         // Nobody lands meanwhile what is sent back or taken away.
         let held = self.tell_first(ctx)?.filter(|_| is_one(&command, &["reject reset rebase"]));
-        let op = self.begins_once(ctx)?;
         let (ssh, input) = (ssh_to(ctx, &self.host), self.input.clone());
         if is_one(&command, &["attach login"]) && !ctx.is_dry {
             return Ok(ssh.on_terminal(&ssh.tool(&self.words))?.foreground()?.exit());
@@ -182,13 +182,12 @@ impl Line {
         }
         let limit = if is_one(&command, &["status peek events queue"]) { ssh::SOON / 2 } else { ssh::LONG };
         ssh.greet(limit)?;
-        let told = ssh.line.run(&ssh.known_tool(&self.words), input, limit);
-        let mut told = told.and_then(|output| self.tell(ctx, &output));
+        let mut told = ssh.line.run(&ssh.known_tool(&self.words), input, limit).and_then(|it| self.tell(ctx, &it));
         if let Some((key, is_again)) = op {
             // One that is refused has begun nothing, but an earlier try may have.
             if told.as_ref().is_ok_and(|exit| *exit == Exit::Done || !is_again) {
                 ctx.warn_on_failure(&self.host.name, || {
-                    let _lock = hosts::lock(&ctx.root.path, &self.host.name)?;
+                    let _lock = held.is_none().then(|| hosts::lock(&ctx.root.path, &self.host.name)).transpose()?;
                     HostWork::update(&ctx.root.path, &self.host.name, |work| drop(work.unanswered.remove(&key)))
                 });
             }
@@ -203,9 +202,10 @@ impl Line {
     }
 
     /// Gives a command that begins something an id, by which the host knows it again, also if this process is killed before
-    /// it has the answer. Returns the digest of its words, and whether it had that id before.
+    /// the answer. Returns the digest of its words, and whether it had that id before.
     fn begins_once(&mut self, ctx: &Context<'_>) -> Result<Option<(String, bool)>> {
-        if self.command != "start" || self.matches.contains_id("resume") || ctx.is_dry {
+        let is_start = self.command == "start" && !self.matches.contains_id("resume");
+        if !is_start && self.command != "reject" || ctx.is_dry {
             return Ok(None);
         }
         let words = self.words.join(OsStr::new("\n"));

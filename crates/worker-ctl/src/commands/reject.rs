@@ -7,6 +7,7 @@ use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::forge::{Remark, cleaned, fenced};
 
 use crate::apply::push::require_person;
+use crate::commands::start::{begun, note_begun};
 use crate::commands::{self, comment, look};
 use crate::comments::Comments;
 use crate::context::Context;
@@ -15,6 +16,7 @@ use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::prompt;
 use crate::requests::Requests;
+use crate::tmux::typing::DeliveryVerdict;
 
 #[derive(Debug, ClapArgs)]
 pub struct Args {
@@ -47,6 +49,9 @@ pub struct Args {
     /// Do not ask whether to send what is said there
     #[arg(long, requires = "from_request")]
     pub yes: bool,
+    /// The id of a hub's command, which sends something once
+    #[arg(long, hide = true)]
+    pub op: Option<String>,
 }
 
 pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
@@ -74,6 +79,11 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         None => None,
     };
     let (worker, _lock) = commands::locked(ctx, &name)?;
+    // One that was reviewed since is sent back once more.
+    let is_back = worker.work.changes.is_some() && worker.work.reviewed_patch.is_none();
+    if is_back && begun(ctx, args.op.as_ref())?.is_some() {
+        return commands::print_delivery(ctx, &name, Ok((worker, DeliveryVerdict::Delivered)));
+    }
     let ctx = &ctx.of(&worker)?;
     let message = match &comments {
         Some(all) => format!("{message}\n\n{}", comment::text(ctx, &worker, all.clone())?).trim().to_owned(),
@@ -96,13 +106,21 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         None => Ok(prompt::rejection(&message, &commands::diff(ctx, &sha)?)),
     };
     let exit = commands::give(ctx, &worker, &input, would, text)?;
-    if let (Some(sent), Exit::Done, false) = (&comments, exit, ctx.is_dry)
-        && let Err(failure) = comment::forget(ctx, &name, &sent.comments)
+    if exit == Exit::Done && !ctx.is_dry {
+        note_sent(ctx, &name, args.op.as_ref(), comments.as_ref());
+    }
+    Ok(exit)
+}
+
+/// Notes that a command of a hub has sent its text, and takes out the comments that were sent.
+fn note_sent(ctx: &Context<'_>, name: &str, op: Option<&String>, comments: Option<&Comments>) {
+    op.into_iter().for_each(|op| ctx.warn_on_failure(name, || note_begun(ctx, op, name)));
+    if let Some(sent) = comments
+        && let Err(failure) = comment::forget(ctx, name, &sent.comments)
     {
         // A failure would ask for the same command again.
         ctx.ui.warn(format!("the text was sent to {name}, but its comments could not be taken out: {failure}"));
     }
-    Ok(exit)
 }
 
 /// What a person adds to the diff in an editor.

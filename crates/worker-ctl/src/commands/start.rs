@@ -92,7 +92,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::catch_up(ctx);
     let is_full = room(ctx, &ctx.state()?) == 0;
     let plan = |worker: &Worker| planned(ctx, worker, &prompt, args.force);
-    let first = begun(ctx, args)?;
+    let first = begun(ctx, args.op.as_ref())?;
     let named = first.as_ref().or(args.worker.as_ref()).or(args.named_worker.as_ref());
     let (worker, _lock, (standing, input)) = match named {
         Some(name) => {
@@ -102,7 +102,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             let (worker, lock) = commands::locked(ctx, name)?;
             let is_told = worker.pending_send.is_none() && !worker.notes.iter().any(Note::is_doubt_of_task);
             let has_it = is_told && worker.work.prompt.as_ref() == Some(&prompt);
-            if has_it && worker.task != Task::Idle && begun(ctx, args)?.is_some() {
+            if has_it && worker.task != Task::Idle && begun(ctx, args.op.as_ref())?.is_some() {
                 return commands::print_delivery(ctx, name, Ok((worker, DeliveryVerdict::Delivered)));
             }
             require_agent((name, &ctx.root.agent_name(&worker)), agent)?;
@@ -126,14 +126,14 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     })
 }
 
-/// The worker to whom the same command of a hub has begun to give the task.
-fn begun(ctx: &Context<'_>, args: &Args) -> Result<Option<String>> {
-    let Some(op) = &args.op else { return Ok(None) };
+/// The worker to whom the same command of a hub has begun to give the task, or has sent its work back.
+pub fn begun(ctx: &Context<'_>, op: Option<&String>) -> Result<Option<String>> {
+    let Some(op) = op else { return Ok(None) };
     Ok(ctx.state()?.begun(op).and_then(|mut names| names.pop()))
 }
 
 /// Notes who gets the task. Exit 75 if the same command of a hub, whose line was cut, is just giving it to another one.
-fn note_begun(ctx: &Context<'_>, op: &str, name: &str) -> Result<()> {
+pub fn note_begun(ctx: &Context<'_>, op: &str, name: &str) -> Result<()> {
     ctx.update(|state| match state.begun(op) {
         None => {
             state.note_begun(op, &[name.to_owned()]);
