@@ -91,9 +91,15 @@ impl Requests {
         Ok(self)
     }
 
-    /// Has the next one who wants to know ask anew.
-    pub fn outdated(root: &Path) -> Result<()> {
-        Requests { at_unix: 0, ..Requests::last(root) }.keep(root).map(drop)
+    /// Keeps the request of a branch, if that is known, and has the next one who wants to know more ask anew.
+    pub fn learn(root: &Path, branch: &str, request: Option<Request>) -> Result<()> {
+        let mut last = Requests { version: 1, at_unix: 0, ..Requests::last(root) };
+        if let Some(request) = request {
+            last.branches.insert(branch.to_owned(), request.number);
+            last.requests.retain(|known| known.number != request.number);
+            last.requests.insert(0, request);
+        }
+        last.keep(root).map(drop)
     }
 
     /// Whether a request of this branch was merged at this commit.

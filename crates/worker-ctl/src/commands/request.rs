@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use serde_json::json;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::forge::{Forge, cleaned, shown_url};
+use shopfloor_core::forge::{Forge, Request, cleaned, shown_url};
 use shopfloor_core::git::require_lasting_objects;
 use shopfloor_core::text::printable;
 
@@ -136,7 +136,7 @@ fn carry_out(
     };
     let upstream = if ctx.repo.is_own { set_upstream(own, &before.branch, (&remote.name, branch)) } else { Ok(()) };
     // A failure would say that no request was made.
-    if let Err(failure) = upstream.and(Requests::outdated(&ctx.root.path)) {
+    if let Err(failure) = upstream.and(Requests::learn(&ctx.root.path, &before.branch, known(facts, &url))) {
         let again = "the same command records it";
         ctx.ui.warn(format!("the request of {name} is there, but this could not be recorded: {failure}; {again}"));
     }
@@ -149,13 +149,30 @@ fn carry_out(
 
 fn answer(facts: &Outgoing, plan: &Push, url: &str) -> serde_json::Value {
     let Outgoing { name, sha, branch, target, remote, request, .. } = facts;
-    let number = request.as_ref().map(|request| request.number);
-    let number = number.or_else(|| url.rsplit('/').next().and_then(|end| end.parse().ok()));
+    let number = known(facts, url).map(|request| request.number);
     about(
         name,
         json!({ "url": url, "number": number, "sha": sha, "commit": sha, "branch": branch, "target": target,
             "remote": remote.name, "pushed": *plan != Push::Nothing, "created": request.is_none() }),
     )
+}
+
+/// The request, as far as that is known without asking again.
+fn known(Outgoing { sha, branch, target, to, into, request, .. }: &Outgoing, url: &str) -> Option<Request> {
+    let made = |number| Request {
+        number,
+        url: url.to_owned(),
+        state: "open".into(),
+        head: branch.clone(),
+        oid: sha.clone(),
+        base: target.clone(),
+        is_cross: to != into,
+        owner: to.owner().to_owned(),
+        can_push_to: None,
+        ci: "none".into(),
+        review: "none".into(),
+    };
+    request.clone().or_else(|| url.rsplit('/').next()?.parse().ok().map(made))
 }
 
 /// Lets git know the branch at the remote, if nothing else is known.

@@ -29,7 +29,7 @@ use crate::facts::adoption;
 use crate::facts::branch_changes::{changes, own_changes};
 use crate::facts::clashes::{Clash, last};
 use crate::facts::losses::stashes;
-use crate::facts::request::Own;
+use crate::facts::request::{Own, is_landed};
 use crate::facts::sandboxes::runner;
 use crate::failure;
 use crate::hosts::{Host, LastSaid};
@@ -86,12 +86,20 @@ struct SeenState {
 
 impl SeenState {
     fn read(ctx: &Context<'_>, said: &[(Host, LastSaid)]) -> Result<SeenState> {
-        let (clashes, requests) = (last(&ctx.root.path), Requests::last(&ctx.root.path));
+        let (clashes, mut requests) = (last(&ctx.root.path), Requests::last(&ctx.root.path));
         let (mut state, hosts) = (ctx.state()?, host_status::rows(said));
         let unseen = end_unseen(&mut state, || ctx.tmux());
         // git may have moved one since the last patrol.
         for worker in state.workers.values_mut() {
             adoption::moved(ctx, worker).into_iter().for_each(|path| worker.worktree_path = path);
+        }
+        for worker in state.workers.values().filter(|worker| worker.task != Task::Idle) {
+            let is_over = worker.pushed.as_ref().is_some_and(|pushed| pushed.is_over);
+            let is_former =
+                |request: &Request| request.state == "merged" && (is_over || is_landed(worker, &request.oid));
+            if requests.of(&worker.branch).is_some_and(is_former) {
+                requests.forget(&worker.branch);
+            }
         }
         Ok(SeenState { state, unseen, clashes, requests, hosts })
     }
