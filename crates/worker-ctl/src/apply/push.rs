@@ -94,7 +94,7 @@ pub fn merged(
     if is_beyond {
         return Err(failure::UNMERGED
             .failure(format!("{name} has commits beyond those that request {number} has merged"))
-            .details(own.beyond(sha, &request.oid)?)
+            .details(own.beyond(sha, [&request.oid])?)
             .hint(format!("make another request for them: `worker-ctl request {name}`")));
     }
     let is_elsewhere = request.base != ctx.repo.branch;

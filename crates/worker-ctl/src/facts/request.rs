@@ -188,11 +188,12 @@ impl Own {
         Ok(self.ask(&["rev-list", "--count", sha, "--not", base])?.parse().unwrap_or(usize::MAX))
     }
 
-    /// The commits of `tip` that `sha` lacks, for a person.
-    pub fn beyond(&self, tip: &str, sha: &str) -> Result<Vec<String>> {
+    /// The commits of `tip` that none of these have, for a person. These may be gone from here.
+    pub fn beyond<'s>(&self, tip: &str, known: impl IntoIterator<Item = &'s String>) -> Result<Vec<String>> {
         let cmd = self.cmd().args(["log", "-n", "20", "--no-show-signature", "--format=%h %an: %s"]);
         Ok(cmd
-            .args([tip, "--not", sha])
+            .args(["--ignore-missing", tip, "--not"])
+            .args(known)
             .capture()?
             .text()
             .lines()
@@ -251,7 +252,9 @@ impl Outgoing {
             // A dry run brings nothing here.
             if !is_forward && !is_known && !ctx.is_dry {
                 fetch(&own.git, &own.source, &remote.push_urls[0], &format!("refs/heads/{branch}"))?;
-                others = own.beyond(tip, sha)?;
+                let seen = worker.pushed.iter().flat_map(|pushed| &pushed.tips);
+                let began = worker.adopted.iter().map(|adopted| &adopted.began);
+                others = own.beyond(tip, seen.chain(began).chain([&sha.to_owned()]))?;
             }
         }
         let request = asked.of(&worker.branch).cloned();

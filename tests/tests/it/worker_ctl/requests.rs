@@ -110,7 +110,8 @@ fn only_what_was_pushed_from_here_is_replaced() {
     other.commit("c.txt", "theirs\n");
     other.git(&["push", "-q"]);
     amend("three\n");
-    floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has("has commits that adam never saw").err_has("Ada: c.txt");
+    let never_saw = format!("has commits that adam never saw\n    {} Ada: c.txt\n  hint", &head(&other)[..7]);
+    floor.ctl(&["request", "adam", "--yes"]).exit(1).err_has(&never_saw);
     assert_eq!(pushed(&w, "feature/adam"), head(&other));
     // Once its worker has them, it goes on.
     at.git(&["fetch", "-q", "origin"]);
