@@ -243,9 +243,19 @@ impl Forge {
         }
     }
 
-    fn asked(&self, args: &[&str]) -> Result<Value> {
+    /// The same of an answer about one request or issue, or about several: each has a number.
+    fn asked(&self, args: &[&str], is_list: bool) -> Result<Value> {
         let text = self.ask(args, "")?;
-        serde_json::from_str(&text).map_err(|e| self.no_json(e))
+        let answer: Value = serde_json::from_str(&text).map_err(|e| self.no_json(e))?;
+        let number = if self.kind == Kind::GitHub { "number" } else { "iid" };
+        let is_answer = match answer.as_array() {
+            Some(all) => is_list && all.iter().all(|one| one[number].is_u64()),
+            None => !is_list && answer[number].is_u64(),
+        };
+        let start: String = text.chars().take(200).collect();
+        let name = self.kind.program();
+        let odd = || FORGE.failure(format!("{name} answered something else")).hint("try a newer version of it");
+        is_answer.then_some(answer).ok_or_else(|| odd().details([format!("  {}", printable(&start))]))
     }
 
     /// The same of an answer in pages, which come one after the other.
@@ -266,8 +276,10 @@ impl Forge {
     pub fn view(&self, number: u64) -> Result<Request> {
         let (number, repo) = (number.to_string(), self.repo());
         Ok(match self.kind {
-            Kind::GitHub => from_gh(&self.asked(&["pr", "view", &number, "--json", VIEWED, "--repo", &repo])?),
-            Kind::GitLab => from_glab(&self.asked(&["mr", "view", &number, "--output", "json", "--repo", &repo])?),
+            Kind::GitHub => from_gh(&self.asked(&["pr", "view", &number, "--json", VIEWED, "--repo", &repo], false)?),
+            Kind::GitLab => {
+                from_glab(&self.asked(&["mr", "view", &number, "--output", "json", "--repo", &repo], false)?)
+            }
         })
     }
 
@@ -290,11 +302,11 @@ impl Forge {
         let (listed, read): (_, fn(&Value) -> Request) = match self.kind {
             Kind::GitHub => {
                 let words = ["pr", "list", "--state", "all", "--limit", "100", "--json", LISTED, "--repo", &repo];
-                (self.asked(&[&words[..], head.as_slice()].concat())?, from_gh)
+                (self.asked(&[&words[..], head.as_slice()].concat(), true)?, from_gh)
             }
             Kind::GitLab => {
                 let words = ["mr", "list", "--all", "--per-page", "100", "--output", "json", "--repo", &repo];
-                (self.asked(&[&words[..], head.as_slice()].concat())?, from_glab)
+                (self.asked(&[&words[..], head.as_slice()].concat(), true)?, from_glab)
             }
         };
         Ok(listed.as_array().into_iter().flatten().map(read).collect())
@@ -337,7 +349,7 @@ impl Forge {
             Kind::GitHub => (["issue", "view", &number, "--json", "number,title,body", "--repo", &repo], "body"),
             Kind::GitLab => (["issue", "view", &number, "--output", "json", "--repo", &repo], "description"),
         };
-        let issue = self.asked(&words)?;
+        let issue = self.asked(&words, false)?;
         Ok((text(&issue["title"]), text(&issue[body])))
     }
 

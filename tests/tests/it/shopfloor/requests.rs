@@ -249,6 +249,14 @@ fn a_forge_that_cannot_be_asked_is_a_problem_beside_the_table() {
     assert!(told["worktrees"].as_array().is_some_and(|rows| rows.len() == 1), "{told}");
     let failed = app.shopfloor(&["rm", "--merged"]).exit(1);
     failed.err_has("\n  Please run:  gh auth login\n").err_has("if it is not logged in: `gh auth login`");
+    // An answer of another kind is not taken for an empty one.
+    for odd in ["null", "[{}]", "{}"] {
+        w.program("gh", &format!("echo '{odd}'"));
+        for words in [&["new", "pr:12"][..], &["new", "issue:34", "--yes"], &["rm", "--merged"]] {
+            app.shopfloor(words).exit(1).err_has("gh answered something else").err_has(&format!("\n  {odd}\n"));
+        }
+    }
+    assert_eq!(app.git(&["branch", "--list"]), "* main\n");
 }
 
 #[test]
