@@ -318,9 +318,10 @@ fn issue(
     let rows = here(env)?;
     let known = named(&rows, &name).into_iter().find(|row| row.branch.as_deref() == Some(&name));
     let made = Args { branch: Some(name.clone()), name, is_untrusted: true, ..args.clone() };
-    // It has its task already.
-    if known.is_some_and(|row| row.task.as_deref().is_some_and(|task| task != "idle")) {
-        return Ok(Some((made, None)));
+    // It has its task already, which goes on where a killed command has not typed it.
+    if let Some(row) = known.filter(|row| row.task.as_deref().is_some_and(|task| task != "idle")) {
+        let is_at_work = row.task.as_deref() == Some("working") && !common.dry_run;
+        return Ok(Some((made, row.record["prompt"].as_str().filter(|_| is_at_work).map(str::to_owned))));
     }
     if common.dry_run {
         let would = format!("make a worktree for issue {number} on the branch {}", made.name);

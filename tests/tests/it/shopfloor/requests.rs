@@ -213,8 +213,13 @@ fn an_issue_becomes_a_fenced_task_that_a_person_has_seen() {
         .err_has("nothing was made");
     assert!(!asked.stderr.contains('\u{1b}'), "{asked}");
     assert_eq!(app.git(&["worktree", "list"]).lines().count(), 1);
-    let first = app.shopfloor(&["new", "issue:34", "--yes"]).exit(0);
-    first.err_has("others wrote what it starts with, so set-up commands wait for you");
+    // Killed before the task was typed, the same command goes on.
+    let kill = "case \"$KILL $*\" in '1 '*' load-buffer '*) kill -KILL $PPID; exit 1 ;; esac";
+    w.program("tmux", &format!("{kill}\nexec '{}' \"$@\"", which("tmux").display()));
+    let killed = app.run_with("shopfloor", &["new", "issue:34", "--yes"], &[("KILL", "1")]).any_status().any_out();
+    killed.err_has("others wrote what it starts with, so set-up commands wait for you");
+    assert_eq!(text(&floor.status("34-parser-drops-tabs"), "/task"), "working", "{killed}");
+    let first = app.shopfloor(&["new", "issue:34"]).exit(0).any_err();
     let made = first.stdout.clone();
     let at = w.at(made.trim_end());
     assert_eq!(at.git(&["branch", "--show-current"]), "34-parser-drops-tabs\n");
