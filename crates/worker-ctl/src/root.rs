@@ -403,7 +403,8 @@ pub fn default_branch(git: &Git, source: &Path, named: Option<&str>) -> Result<S
         _ if listed.is_empty() => {
             Err(Failure::usage("the source has no commit yet").hint("make a commit in the source first"))
         }
-        _ => Err(Failure::usage("cannot tell which branch accepted work lands on")
-            .hint("name the branch: `worker-ctl init --branch NAME`, or, in a root, `branch` in `[repo]` of config.toml")),
+        _ => Err(Failure::usage("cannot tell which branch accepted work lands on").hint(
+            "name the branch: `worker-ctl init --branch NAME`, or, in a root, `branch` in `[repo]` of config.toml",
+        )),
     }
 }

@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{adopted_floor, by_hand, event, hook, program, prompts, staff, table, tmux, tree, up, work};
+use crate::support::worker::{
+    adopted_floor, by_hand, event, hook, program, prompts, staff, table, tmux, tree, up, work,
+};
 use crate::support::world::{World, text, wait_for, which};
 
 /// Ends the tmux server and all programs at once, as a reboot does. Nothing records that.
