@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 
 use super::guard::{AS_COMMITTED, Pinned, recorded_path};
 use super::integrity::{require_plain, require_plain_common};
@@ -88,18 +89,39 @@ impl Git {
     /// A directory that cannot be read, and of which git therefore says nothing. Not one that git ignores, and none that lies
     /// too deep and has no file.
     pub fn unreadable(&self, worktree: &Path) -> Result<Option<String>> {
-        let all = walkdir::WalkDir::new(worktree).into_iter().filter_entry(|entry| entry.file_name() != ".git");
-        let is_gone = |failed: &walkdir::Error| failed.io_error().is_some_and(|e| e.kind() == ErrorKind::NotFound);
-        let relative = |failed: walkdir::Error| {
-            let path = failed.path().filter(|_| !is_gone(&failed))?;
-            let (dir, error) = (path.strip_prefix(worktree).ok()?, failed.io_error()?.raw_os_error());
-            let is_deep = error == Some(Errno::NAMETOOLONG.raw_os_error());
-            (!is_deep || !fs::has_only_dirs(worktree, dir)).then(|| dir.join(""))
+        let mut closed = self.closed_dirs(worktree)?.into_iter();
+        let seen = closed.find(|(dir, is_deep)| !is_deep || !fs::has_only_dirs(worktree, dir));
+        Ok(seen.map(|(dir, is_deep)| match is_deep {
+            true => format!("nobody can read what is so deep in {}", top_of(&dir).display()),
+            false => format!("nobody can read what is in {}", dir.display()),
+        }))
+    }
+
+    /// The directories at the top of a worktree below which others lie too deep for git. Not those that git ignores.
+    pub fn too_deep(&self, worktree: &Path) -> Result<BTreeSet<PathBuf>> {
+        let closed = self.closed_dirs(worktree)?.into_iter();
+        Ok(closed.filter(|(_, is_deep)| *is_deep).map(|(dir, _)| top_of(&dir)).collect())
+    }
+
+    /// The directories that git cannot look into and does not ignore, each with whether it lies too deep.
+    fn closed_dirs(&self, worktree: &Path) -> Result<Vec<(PathBuf, bool)>> {
+        let deepest = deepest();
+        let all = walkdir::WalkDir::new(worktree).max_depth(deepest).into_iter();
+        let closed = |entry: walkdir::Result<walkdir::DirEntry>| {
+            let (path, is_deep) = match &entry {
+                Ok(entry) if entry.depth() == deepest && entry.file_type().is_dir() => (entry.path(), true),
+                Ok(_) => return None,
+                Err(failed) => {
+                    let error = failed.io_error().filter(|e| e.kind() != ErrorKind::NotFound)?.raw_os_error();
+                    (failed.path()?, error == Some(Errno::NAMETOOLONG.raw_os_error()))
+                }
+            };
+            Some((path.strip_prefix(worktree).ok()?.join(""), is_deep))
         };
-        let closed: Vec<PathBuf> = all.filter_map(|entry| relative(entry.err()?)).collect();
-        let ignored = self.ignored(worktree, &closed, None)?;
-        let seen = closed.into_iter().find(|dir| !ignored.contains(dir));
-        Ok(seen.map(|dir| format!("nobody can read what is in {}", dir.display())))
+        let mut found: Vec<_> = all.filter_entry(|entry| entry.file_name() != ".git").filter_map(closed).collect();
+        let ignored = self.ignored(worktree, &found.iter().map(|(dir, _)| dir.clone()).collect::<Vec<_>>(), None)?;
+        found.retain(|(dir, _)| !ignored.contains(dir));
+        Ok(found)
     }
 
     /// Where the repositories inside a worktree are: below it, or in its record.
@@ -159,6 +181,17 @@ impl Git {
             () => None,
         })
     }
+}
+
+/// How many levels git can look into: it holds the directory on each of them open.
+fn deepest() -> usize {
+    let open = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(open.saturating_sub(64)).unwrap_or(usize::MAX).max(1)
+}
+
+/// The directory at the top that one is in.
+fn top_of(dir: &Path) -> PathBuf {
+    dir.iter().take(1).collect::<PathBuf>().join("")
 }
 
 /// Whether a directory is a repository without files.

@@ -286,11 +286,12 @@ fn with_kept<T>(kept: &[String], result: Result<T>) -> Result<T> {
     result.map_err(|failure| kept.iter().fold(failure, |failure, place| failure.hint(format!("kept: {place}"))))
 }
 
-/// Puts a worktree on its branch at `base`, without other files than those that set-up has placed. Returns where nested
-/// repositories were moved to.
+/// Puts a worktree on its branch at `base`, without other files than those that set-up has placed. Returns where
+/// directories were moved to that git cannot keep.
 fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
     let tree = worker.tree();
-    let mut kept = trash::move_nested(ctx, worker, base)?;
+    let mut kept = trash::move_deep(ctx, worker)?;
+    kept.extend(trash::move_nested(ctx, worker, base)?);
     if is_rebasing(tree) {
         // The commits are kept, and the checkout below resets the files. `git rebase --quit` would follow a link.
         require_own_rebase(worker.checkout())?;

@@ -152,17 +152,27 @@ pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec
             }
         }
     }
-    if nested.is_empty() {
+    move_aside(ctx, worker, &nested)
+}
+
+/// Moves directories out of a worktree that lie too deep for git, which can neither keep nor remove them. Returns where to.
+pub fn move_deep(ctx: &Context<'_>, worker: &Worker) -> Result<Vec<String>> {
+    let deep = ctx.repo.git_for(worker.tree())?.too_deep(worker.tree())?;
+    move_aside(ctx, worker, &deep.iter().map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>())
+}
+
+fn move_aside(ctx: &Context<'_>, worker: &Worker, paths: &[String]) -> Result<Vec<String>> {
+    if paths.is_empty() {
         return Ok(Vec::new());
     }
-    let dir = create_trash_dir(ctx, worker)?;
+    let (tree, dir) = (worker.tree(), create_trash_dir(ctx, worker)?);
     // From the directory on that both are in no link is followed. That is the root, unless the worktree was adopted.
     let above = tree.ancestors().find(|dir| ctx.root.path.starts_with(dir)).unwrap_or(Path::new("/"));
     let (root, at) = (Root::open(above)?, |path: PathBuf| {
         let below = path.strip_prefix(above).unwrap_or(&path);
         RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(e.0))
     });
-    for path in &nested {
+    for path in paths {
         let path = ctx.repo.path_in(tree, path.as_bytes())?;
         let (from, to) = (at(tree.join(path.as_path()))?, at(dir.join(path.as_path()))?);
         if root.below(&from)?.is_none() || !root.move_new(&from, &to)? {

@@ -412,6 +412,23 @@ fn a_closed_worktree_is_named_and_goes_when_that_is_forced() {
     assert!([adam, x, y].iter().all(|at| !at.path.exists()));
 }
 
+/// git holds a directory open on each level, and says nothing of what lies deeper than that takes it.
+#[test]
+fn what_lies_too_deep_for_git_is_lost_with_no_worktree_and_stops_no_reset() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let adam = tree(&floor, "adam");
+    let bound = |args: &str| floor.root.run("sh", &["-c", &format!("ulimit -n 256; exec worker-ctl {args}")]);
+    for levels in [300, 3000] {
+        adam.sh(&format!("perl -e 'for (1..{levels}) {{ mkdir q(d); chdir q(d) }} open F, q(>), q(f)'")).exit(0);
+        bound("nuke adam --worktree --yes").exit(1).any_out().err_has("nobody can read what is so deep in d/");
+        let kept = bound("reset adam --force --yes").exit(0).any_err();
+        let trash = kept.stdout.lines().find(|line| line.starts_with('/')).unwrap_or_else(|| panic!("{kept}"));
+        assert!(w.at(trash).has("d/d") && !adam.has("d"), "{kept}");
+        floor.root.sh("rm -rf trash").exit(0);
+    }
+}
+
 #[test]
 fn an_adopted_worker_whose_branch_was_deleted_is_told_so_and_can_be_reset() {
     let w = World::new();
