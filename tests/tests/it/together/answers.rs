@@ -220,6 +220,7 @@ fn sync(day: &mut Day, app: &Repo<'_>) {
     day.run(app, "overlay-sync hook install");
     day.run(app, "overlay-sync hook status");
     day.run(app, "overlay-sync hook uninstall");
+    feature.write(".env", &feature.read(".env").replace("A=1", "A=2"));
     day.run_with(app, "overlay-sync detach", &[feature.path.to_str().unwrap()]);
     app.git(&["worktree", "remove", "--force", feature.path.to_str().unwrap()]);
 }
@@ -308,10 +309,10 @@ fn work(day: &mut Day, floor: &Floor<'_>, forge: Option<&Forge>) {
     day.run(root, "worker-ctl add adam");
     day.run(root, "worker-ctl add eve");
     day.run(root, "worker-ctl up adam eve");
-    day.run(root, "worker-ctl status");
     day.run_with(root, "worker-ctl start --worker adam", &["--task", "COMMIT a.txt a Write a"]);
     until_done(floor, "adam", 1);
     day.run(root, "worker-ctl patrol");
+    day.run(root, "worker-ctl status --stat");
     day.run(root, "worker-ctl wait adam --for needs_review");
     day.run(root, "worker-ctl wait adam --for you");
     day.run(root, "worker-ctl peek adam");
