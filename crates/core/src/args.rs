@@ -428,9 +428,9 @@ pub fn plain_words<'a>(line: &'a [OsString], valued: &[&str]) -> Vec<&'a OsStrin
     plain
 }
 
-/// The subcommands that a command line names, each after a blank.
+/// The subcommands that a command line names, each after a blank. A word that is none ends them.
 fn subcommands_of(command: &clap::Command, args: &[OsString]) -> String {
-    let (mut command, mut named) = (command, String::new());
+    let (top, mut command, mut named) = (command, command, String::new());
     let mut words = args.iter().skip(1).filter_map(|word| word.to_str()).take_while(|word| *word != "--");
     while let Some(word) = words.next() {
         let takes_value = |arg: &clap::Arg| {
@@ -438,9 +438,10 @@ fn subcommands_of(command: &clap::Command, args: &[OsString]) -> String {
             let short = arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.to_string().as_str()));
             (long || short) && arg.get_action().takes_values()
         };
-        if command.get_arguments().any(takes_value) {
+        if command.get_arguments().chain(top.get_arguments()).any(takes_value) {
             words.next();
-        } else if let Some(sub) = command.find_subcommand(word) {
+        } else if !word.starts_with('-') {
+            let Some(sub) = command.find_subcommand(word) else { break };
             named = format!("{named} {}", sub.get_name());
             command = sub;
         }

@@ -32,6 +32,8 @@ fn bad_usage_exits_2_and_with_json_is_the_document() {
     let out = app.apply(&["--bogus"]).exit(2);
     assert_eq!(out.stdout, "");
     assert!(out.stderr.starts_with("sweatfile-apply: error: "), "{}", out.stderr);
+    // What stands behind a word that is no command names none.
+    app.shopfloor(&["exec", "x", "ls"]).exit(2).err_has("hint: run `shopfloor --help` to see");
     let json = app.apply(&["--json", "--bogus"]).exit(2).json();
     assert_eq!((json["v"].as_u64(), text(&json, "/error/kind")), (Some(1), "usage"));
     app.apply(&["--yes", "check"]).exit(2).err_has("stand before another command");
