@@ -56,8 +56,10 @@ pub enum Command {
     Attach(Words),
     /// Give a task to an agent that has none: NAME TASK
     ///
-    /// An agent whose program does not run is started first; `-` reads the task from stdin. With --task TEXT or --task-file FILE
-    /// instead, it has to run already. Exits with 1 if the agent cannot get a task.
+    /// An agent whose program does not run is started first; `-` reads the task from stdin. With --task TEXT or
+    /// --task-file FILE instead, it has to run already. `--resume NAME` alone sends an agent its task again. --force
+    /// sends even if a text may be in its input line, somebody types in its terminal, its program asks a question, or
+    /// its set-up still runs. Exits with 1 if the agent cannot get a task.
     #[command(after_help = "Example:\n  shopfloor start feature-a 'Write the tests, too'")]
     Start(Words),
     /// Send a message to an agent: NAME TEXT, or `-` for stdin
@@ -68,7 +70,8 @@ pub enum Command {
     Send(Words),
     /// Answer what an agent's program asks in a menu: NAME [LINE]
     ///
-    /// Without LINE, prints the lines of the menu. Exits with 1 if the program asks nothing, and with 2 if LINE is no line of
+    /// Without LINE, prints the lines of the menu. --force answers even if somebody types in the agent's terminal, or
+    /// its program has hit a usage limit. Exits with 1 if the program asks nothing, and with 2 if LINE is no line of
     /// the menu, or several.
     #[command(after_help = "Example:\n  shopfloor answer feature-a\n  shopfloor answer feature-a 1")]
     Answer(Words),
@@ -79,16 +82,17 @@ pub enum Command {
     Peek(Words),
     /// Wait until an agent needs you, or is in a state: [NAME...] [--any] [--for STATE] [--timeout TIME]
     ///
-    /// Without NAME it is about all agents. It waits for all of them, with --any for one. STATE is idle, working,
-    /// needs_review, rejected, rebasing, error, offline or queued; busy, asks, rests, fresh or limited, which its program
-    /// is; or `you`, the default: then one that needs you is enough. --timeout gives up after 90s, 30m or 2h; without it
-    /// that is after 300s, and for `you` never. Exits with 124 when the time is up, and with 1 if none can get there.
+    /// Without NAME, or with --all, it is about all agents. It waits for all of them, with --any for one. STATE is
+    /// idle, working, needs_review, rejected, rebasing, error, offline or queued; busy, asks, rests, fresh or limited,
+    /// which its program is; or `you`, the default: then one that needs you is enough. --timeout gives up after 90s,
+    /// 30m or 2h; without it that is after 300s, and for `you` never. Exits with 124 when the time is up, and with 1 if
+    /// none can get there.
     #[command(after_help = "Example:\n  shopfloor wait feature-a && shopfloor review feature-a")]
     Wait(Words),
     /// Show an agent's work and, on a terminal, record that it was reviewed: [NAME] [--interface PROGRAM] [--pin]
     ///
-    /// --interface shows the diff with git, difftastic or vscode. With --pin it counts as reviewed without a terminal, too.
-    /// Exits with 1 if nothing waits for review.
+    /// --interface shows the diff with git, difftastic or vscode. With --pin it counts as reviewed without a terminal,
+    /// too; with --no-pin it never does. Exits with 1 if nothing waits for review.
     #[command(alias = "diff", after_help = "Example:\n  shopfloor review feature-a")]
     Review(Words),
     /// Send reviewed work back with the changes you want: [NAME] TEXT, or NAME with --edit, --comments FILE or
@@ -127,8 +131,8 @@ pub enum Command {
     Stop(Words),
     /// Make agents go on with their tasks after a stop, a crash or a reboot: [NAME...] [--force]
     ///
-    /// Without NAME all agents. --force sends even if somebody types in the agent's terminal, or its program asks a
-    /// question. Exits with 1 if a program does not take input or cannot be told.
+    /// Without NAME, or with --all, all agents. --force sends even if somebody types in the agent's terminal, or its
+    /// program asks a question. Exits with 1 if a program does not take input or cannot be told.
     #[command(alias = "up", after_help = "Example:\n  shopfloor resume")]
     Resume(Words),
     Setup(setup::Args),
@@ -167,7 +171,7 @@ fn words(env: &Env) -> Result<Vec<String>> {
 }
 
 /// Options whose value may begin with a dash.
-const TEXTS: [&str; 4] = ["--message", "--title", "--task", "--prompt"];
+const TEXTS: [&str; 3] = ["--message", "--title", "--task"];
 
 /// Whether a word is an option that all commands have.
 fn is_common(word: &str) -> bool {

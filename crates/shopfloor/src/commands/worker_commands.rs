@@ -46,7 +46,7 @@ pub struct Verb {
 const OPTIONS: [(&str, &str); 13] = [
     ("adopt", "--target= --land= --agent= --model= --ask --yolo"),
     ("attach", ""),
-    ("start", "--task= --task-file= --prompt= --prompt-file= --worker= --force --resume="),
+    ("start", "--task= --task-file= --force --resume="),
     ("send", "--force"),
     ("answer", "--force"),
     ("peek", "--lines="),

@@ -102,6 +102,14 @@ fn names_come_without_options_and_values_are_offered() {
     assert!(verbs.iter().any(|word| word == "status") && verbs.iter().all(|word| word != "ls"), "{verbs:?}");
     let options = offered(&app, &["shopfloor", "land", "feat", "--"]);
     assert!(["--no-check", "--json"].iter().all(|option| options.iter().any(|word| word == option)), "{options:?}");
+    // `--yes` is told where it helps.
+    for verb in ["adopt", "start", "send", "answer", "wait", "review", "back", "land", "request", "stop", "resume"] {
+        let help = app.shopfloor(&[verb, "--help"]).exit(0).stdout.clone();
+        let mut options = offered(&app, &["shopfloor", verb, "--"]);
+        options.retain(|option| option != "--yes" && !help.contains(option.as_str()));
+        assert!(options.is_empty(), "{verb}: {options:?}");
+    }
+    app.shopfloor(&["start", "feat", "--worker", "adam"]).exit(2).err_has("unexpected argument '--worker' found");
     assert_eq!(offered(&app, &["shopfloor", "land", "--land", ""]), ["commits", "squash"]);
     let [here, there] = ["shopfloor", "worker-ctl"].map(|tool| offered(&app, &[tool, "wait", "--for", ""]));
     assert_eq!(here, there);
