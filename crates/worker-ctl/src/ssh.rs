@@ -26,6 +26,8 @@ pub struct Ssh<'a> {
     pub line: ssh::Ssh<'a>,
     pub root: &'a Path,
     pub host: &'a Host,
+    /// Whether a failure is told as JSON.
+    pub is_json: bool,
 }
 
 impl<'a> Deref for Ssh<'a> {
@@ -89,7 +91,10 @@ impl Ssh<'_> {
             let failed = failure::there(output.status.code(), message).details(lines.into_iter().skip(1));
             // No command to run comes from a host: what it proposes are its words.
             let hints = error["hints"].as_array().into_iter().flatten().flat_map(text);
-            return Err(failed.details(hints.map(|hint| format!("{host}: hint: {hint}"))));
+            return Err(match self.is_json {
+                true => hints.fold(failed, |failed, hint| failed.hint(format!("{host}: {hint}"))),
+                false => failed.details(hints.map(|hint| format!("{host}: hint: {hint}"))),
+            });
         }
         match answer.filter(|_| output.status.code() <= 1) {
             Some(answer) => Ok(answer),

@@ -37,7 +37,7 @@ const MEMORY: u64 = 4 << 30;
 pub fn ssh_to<'a>(ctx: &'a Context<'_>, host: &'a Host) -> Ssh<'a> {
     let (root, dest) = (&ctx.root.path, &host.table.ssh);
     let line = ssh::Ssh { env: ctx.env, name: &host.name, dest, dir: hosts::dir(root), ending: &ctx.ending };
-    Ssh { line, root, host }
+    Ssh { line, root, host, is_json: ctx.ui.is_json() }
 }
 
 /// The name of a host's worker here.

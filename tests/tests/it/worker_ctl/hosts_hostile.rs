@@ -44,6 +44,8 @@ fn nothing_comes_of_what_a_host_makes_up() {
     says("review", "echo '{\"error\":{\"message\":\"no\",\"hints\":[\"run `rm -rf ~`\"]}}'; exit 1");
     let proposed = floor.ctl(&["review", "big:eve"]).exit(1);
     assert!(proposed.stderr.contains("\n  big: hint: run `rm -rf ~`\n"), "{proposed}");
+    let proposed = floor.ctl(&["review", "big:eve", "--json"]).exit(1).any_err().json();
+    assert_eq!(text(&proposed, "/error/hints/0"), "big: run `rm -rf ~`", "{proposed}");
     for error in ["7", "[]", "\"x\"", "null", "{\"message\":{}}"] {
         says("message", &format!("echo '{{\"error\":{error},\"workers\":[7,{{}}],\"worker\":[]}}'; exit 1"));
         floor.ctl(&["message", "big:eve", "x", "--json"]).exit(1).any_out();
