@@ -54,6 +54,9 @@ pub struct SpawnJournal {
     /// Whether the spawn makes the branch, so that undoing it deletes the branch.
     pub makes_branch: bool,
     pub base_sha: String,
+    /// Whether its undoing has begun, so that the worktree may be gone.
+    #[serde(default)]
+    pub is_undoing: bool,
     /// The worktree, for the process that makes it.
     #[serde(skip)]
     pub path: PathBuf,

@@ -70,9 +70,12 @@ pub fn begin(context: &SpawnContext<'_>, plan: &Plan) -> Result<(OpenJournal<Spa
         path: plan.path.clone(),
         makes_branch: plan.makes_branch,
         base_sha: plan.base_sha.clone(),
+        is_undoing: false,
         makes_dirs: missing_dirs(&plan.path),
         ran_hook: false,
     };
+    // Undoing the spawn needs it, perhaps on a full disk.
+    fs::create_private_dir(&layout::gone_dir(&context.place.shared()))?;
     let mut journal = journal::begin(&context.place.shared(), &plan.agent.id, spawn)?;
     match make_records(context, plan, &mut journal) {
         Ok(worktree) => Ok((journal, KnownAgent::spawned(plan.agent.clone(), worktree))),

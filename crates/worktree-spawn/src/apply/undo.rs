@@ -120,7 +120,7 @@ fn record_of(place: &Place, git: &Git, id: &str, spawn: &SpawnJournal) -> Result
 fn is_left_over(place: &Place, git: &Git, (id, spawn): (&str, &SpawnJournal), path: &Path) -> Result<bool> {
     let is_gone = path.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
     let is_there = path.parent().is_some_and(Path::is_dir) && path.file_name() == Some(OsStr::new(&spawn.name));
-    if !is_gone || !is_there || !spawn.makes_branch {
+    if !is_gone || !is_there || !(spawn.makes_branch || spawn.is_undoing) {
         return Ok(false);
     }
     let name = format!("refs/heads/{}", branch_of(id, spawn));
@@ -139,7 +139,7 @@ fn left_alone(
     let path = || entry.path.clone();
     Ok(match entry.found {
         _ if !entry.is_ours => Some(UndoneSpawn::Kept(path())),
-        None if lost == LostWorktrees::Leave
+        None if lost == LostWorktrees::Leave && !spawn.is_undoing
             || has_own(place, git, &entry.dir)?
             || has_staged(place, git, spawn, entry)? =>
         {
@@ -170,7 +170,7 @@ pub fn foresee(place: &Place, git: &Git, id: &str, spawn: &SpawnJournal) -> Stri
 
 /// Undoes a spawn, or keeps it. The caller holds the repository's lock. In a journal of a process that is gone, neither
 /// the worktree's path nor the directories that the spawn made are told.
-pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: LostWorktrees) -> Result<UndoneSpawn> {
+pub fn undo(place: &Place, git: &Git, mut open: OpenJournal<SpawnJournal>, lost: LostWorktrees) -> Result<UndoneSpawn> {
     let spawn = open.entry.clone();
     let mut entry = record_of(place, git, &open.id, &spawn)?;
     if let Some(left) = left_alone(place, git, (&open.id, &spawn), lost, entry.as_ref())? {
@@ -193,6 +193,9 @@ pub fn undo(place: &Place, git: &Git, open: OpenJournal<SpawnJournal>, lost: Los
             fs::replace(&kept, &text, Some(fs::PRIVATE))?;
             left = format!("; its task is in {}", kept.display());
         }
+        // A full disk has no room for that until the worktree is gone.
+        open.entry.is_undoing = true;
+        let _ = open.save();
         // An empty directory that was there before stays.
         match spawn.is_own() && !spawn.makes_dirs.contains(&spawn.path) {
             true => worktree.root().remove_contents()?,

@@ -420,6 +420,15 @@ fn an_undo_that_was_killed_is_finished() {
     app.spawn(&["repair", "-n"]).exit(0).out_has("would undo the spawn of main.x");
     app.spawn(&["repair"]).exit(0).out_has("undid the spawn of main.x");
     assert_nothing_left(&app, "x", "after repair");
+    // So is one that failed between the worktree and git's record.
+    let x = killed_in_its_hook(&app);
+    std::fs::remove_dir_all(state(&app, "gone")).unwrap();
+    write(&state(&app, "gone"), "");
+    app.spawn(&["subtree", "y"]).exit(0).any_out().err_has("cannot undo the spawn of main.x, which was killed");
+    assert!(!x.path.exists() && app.has(".git/worktrees/x"));
+    std::fs::remove_file(state(&app, "gone")).unwrap();
+    app.spawn(&["subtree", "x"]).exit(0).any_out().err_has("undid the spawn of main.x, which was killed");
+    app.spawn(&["-q", "remove", "x"]).exit(0).any_out();
     // A branch with work on it stays, and so does its worktree's record.
     let x = killed_in_its_hook(&app);
     x.git(&["commit", "-q", "--allow-empty", "-m", "work"]);
