@@ -78,6 +78,8 @@ struct WorktreeRecord {
     found: Option<WorktreeDir>,
     /// Whether its agent is the spawn's by a record that is ours, or it has none yet.
     is_ours: bool,
+    /// Whether git was killed before it wrote the head, which is the last that it writes.
+    is_unmade: bool,
 }
 
 fn branch_of<'j>(id: &'j str, spawn: &'j SpawnJournal) -> &'j str {
@@ -93,9 +95,15 @@ fn record_of(place: &Place, git: &Git, id: &str, spawn: &SpawnJournal) -> Result
         let dir = admin.join(name);
         let text = fs::read_no_follow(&dir.join("HEAD")).unwrap_or_default().unwrap_or_default();
         let on_branch = String::from_utf8_lossy(&text).trim() == head || place.has_ref_storage;
-        let Some(path) = recorded_path(&dir).ok().flatten().filter(|_| on_branch) else { continue };
-        let found = WorktreeDir::open(&path, &dir)?;
+        let Some(path) = recorded_path(&dir).ok().flatten() else { continue };
         let is_bare = || fs::list(&path).is_ok_and(|names| names.iter().all(|name| name == ".git"));
+        // Earlier versions of git write a commit of zeros first.
+        let has_no_head = !place.has_ref_storage && text.trim_ascii().iter().all(|byte| *byte == b'0');
+        let is_unmade = has_no_head && path.file_name() == Some(OsStr::new(&spawn.name)) && is_bare();
+        if !on_branch && !is_unmade {
+            continue;
+        }
+        let found = WorktreeDir::open(&path, &dir)?;
         let file = layout::identity_file(&dir);
         let is_mine = is_same(&path, &spawn.path);
         let is_ours = match fs::read_no_follow(&file) {
@@ -103,13 +111,13 @@ fn record_of(place: &Place, git: &Git, id: &str, spawn: &SpawnJournal) -> Result
                 let agent = Agent::parse(&file, &bytes).ok().filter(|agent| agent.id == id);
                 agent.map(|agent| is_mine || agent.is_ours((&file, &bytes), &path, &listed))
             }
-            Ok(None) if is_mine || found.is_some() && is_bare() => Some(true),
+            Ok(None) if is_mine || is_unmade || found.is_some() && is_bare() => Some(true),
             // An undo that was killed after it had removed our part of the record.
             Ok(None) => is_left_over(place, git, (id, spawn), &path)?.then_some(true),
             Err(_) => None,
         };
         if let Some(is_ours) = is_ours {
-            return Ok(Some(WorktreeRecord { dir, path, found, is_ours }));
+            return Ok(Some(WorktreeRecord { dir, path, found, is_ours, is_unmade }));
         }
     }
     Ok(None)
@@ -139,6 +147,7 @@ fn left_alone(
     let path = || entry.path.clone();
     Ok(match entry.found {
         _ if !entry.is_ours => Some(UndoneSpawn::Kept(path())),
+        _ if entry.is_unmade && !has_own(place, git, &entry.dir)? => None,
         None if lost == LostWorktrees::Leave && !spawn.is_undoing
             || has_own(place, git, &entry.dir)?
             || has_staged(place, git, spawn, entry)? =>

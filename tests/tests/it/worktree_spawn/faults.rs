@@ -1,9 +1,9 @@
-//! A directory without write permission, and a full disk.
+//! A directory without write permission, a full disk, and a git that is killed.
 
 use std::path::Path;
 
-use crate::support::spawn::{app, journals, state};
-use crate::support::world::{World, needs_mount, text, write};
+use crate::support::spawn::{app, assert_nothing_left, journals, state};
+use crate::support::world::{World, needs_mount, text, which, write};
 
 #[test]
 fn an_unwritable_base_leaves_nothing() {
@@ -82,4 +82,22 @@ fn a_subtree_is_made_also_where_its_journal_cannot_be_deleted() {
     app.spawn(&["repair"]).exit(0).any_err().out_has("the spawn of main.y was killed; kept ");
     assert_eq!(journals(&app), 0);
     app.spawn(&["doctor"]).exit(0).any_out();
+}
+
+#[test]
+fn a_record_that_a_killed_git_has_half_made_is_taken_back() {
+    let w = World::new();
+    let app = app(&w);
+    // The head is written last.
+    let half = format!("cd '{}/.git/worktrees/x' && rm HEAD && : > commondir", app.path.display());
+    let whom = "[ $TREE = git ] || kill -KILL $PPID; kill -KILL $$";
+    let end =
+        format!("case \"$TREE $* \" in 'git '*' worktree add '*|'all '*' worktree add '*) {half}; {whom} ;; esac");
+    w.program("git", &format!("'{}' \"$@\"; code=$?; {end}; exit $code", which("git").display()));
+    let spawn = |tree| app.run_with("worktree-spawn", &["subtree", "x"], &[("TREE", tree)]);
+    spawn("git").exit(4).err_has("nothing of the subtree was kept");
+    assert_nothing_left(&app, "x", "git was killed");
+    assert!(spawn("all").any_status().any_out().any_err().status.is_none());
+    app.spawn(&["subtree", "x"]).exit(0).any_out().err_has("undid the spawn of main.x, which was killed");
+    assert_eq!(app.git(&["worktree", "list"]).lines().count(), 2);
 }
