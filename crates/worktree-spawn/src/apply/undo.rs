@@ -249,7 +249,8 @@ fn is_used(place: &Place, git: &Git, (id, spawn): (&str, &SpawnJournal), entry: 
 }
 
 /// Whether there is more in the worktree than git and this tool write, by a new index: a killed git may have left none,
-/// and an index may say not to look at a file. Files that are missing were not written yet.
+/// and an index may say not to look at a file. Files that are missing were not written yet, and one that is the start of
+/// the commit's was being written.
 fn has_more(git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<bool> {
     let index = git.own_index()?;
     let ask = |args: &[&str]| {
@@ -260,10 +261,17 @@ fn has_more(git: &Git, spawn: &SpawnJournal, entry: &WorktreeRecord) -> Result<b
         ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored", "--ignore-submodules"];
     ask(&["read-tree", &spawn.base_sha])?;
     let (gemini_ignore, _) = GEMINI_PROJECT.ignore_file();
+    let is_begun = |name: &[u8]| {
+        let Ok(name) = std::str::from_utf8(name) else { return false };
+        let whole = ask(&["cat-file", "blob", &format!("{}:{name}", spawn.base_sha)]).unwrap_or_default();
+        let here = fs::read_own(&entry.path.join(name)).ok().flatten();
+        here.is_some_and(|here| whole.starts_with(&here) && here != whole)
+    };
     let is_ours = |line: &[u8]| {
         let (code, name) = line.split_at(line.len().min(3));
         let is_new = code == b"?? " || code == b"!! ";
         code == b" D "
+            || code == b" M " && is_begun(name)
             || is_new && (OURS.iter().any(|ours| ours.as_bytes() == name) || name == gemini_ignore.as_bytes())
     };
     Ok(ask(&how)?.split(|b| *b == 0).any(|line| !line.is_empty() && !is_ours(line)))

@@ -310,10 +310,11 @@ fn after_the_kill() -> [(&'static str, Meanwhile, &'static str, bool); 8] {
         ("nothing", |_, _| {}, "undid the spawn of main.x", false),
         ("it was removed", |_, x| std::fs::remove_dir_all(&x.path).unwrap(), "undid the spawn of main.x", false),
         (
-            "git was killed after it made a directory",
+            "git was killed among the files",
             |app, x| {
-                // As git leaves it when it is killed between a directory and the first file in it.
+                // As git leaves it when it is killed in a file, and between a directory and the first file in it.
                 std::fs::remove_file(app.path.join(".git/worktrees/x/index")).unwrap();
+                std::fs::write(x.path.join("README.md"), "ap").unwrap();
                 std::fs::remove_file(x.path.join("deep/er/file")).unwrap();
                 assert!(x.path.join("module").is_dir());
             },
