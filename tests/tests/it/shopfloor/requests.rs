@@ -258,7 +258,7 @@ fn a_forge_that_cannot_be_asked_is_a_problem_beside_the_table() {
     for odd in ["null", "[{}]", "{}"] {
         w.program("gh", &format!("echo '{odd}'"));
         for words in [&["new", "pr:12"][..], &["new", "issue:34", "--yes"], &["rm", "--merged"]] {
-            app.shopfloor(words).exit(1).err_has("gh answered something else").err_has(&format!("\n  {odd}\n"));
+            app.shopfloor(words).exit(1).err_has("gh answered something else").err_has(&format!("  {odd}\n"));
         }
     }
     assert_eq!(app.git(&["branch", "--list"]), "* main\n");
