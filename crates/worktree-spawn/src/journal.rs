@@ -230,6 +230,12 @@ fn parse<J: Journaled>(bytes: &[u8]) -> std::result::Result<Journal<J>, String> 
     }
 }
 
+/// The branches of spawns that are under way, or were killed. Changes nothing.
+pub fn branches_begun(shared: &Path) -> Result<Vec<String>> {
+    let begun = readable::<SpawnJournal>(shared)?.into_iter();
+    Ok(begun.map(|(_, spawn)| spawn.entry.branch.unwrap_or(spawn.id)).collect())
+}
+
 /// The agents that a process is making now.
 pub fn being_made(shared: &Path) -> Result<Vec<String>> {
     let mut ids = Vec::new();

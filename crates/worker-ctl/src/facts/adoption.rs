@@ -88,7 +88,8 @@ fn find_linked(env: &Env, path: &Path) -> Result<(PathBuf, Git, Repo)> {
     Ok((path, git, repo))
 }
 
-/// Looks at a worktree. Exit 2 unless it is one that [`find_linked`] finds, and on a branch; exit 1 while it is being rebased.
+/// Looks at a worktree. Exit 2 unless it is one that [`find_linked`] finds, and on a branch; exit 1 while it is being rebased, or
+/// made.
 pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
     let (path, git, repo) = find_linked(env, path)?;
     let shown = path.display();
@@ -102,8 +103,26 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
             .hint(format!("give it one: `git -C {} switch -c NAME`", shell_word(&path))));
     };
     refuse_checked_out_twice(&git, &repo.common_dir, &path, &branch)?;
+    refuse_half_made(&repo, &path, &branch)?;
     let record = read_record(env, &repo, &path, &branch)?;
     Ok(Adoptable { path, branch, repo, record })
+}
+
+/// Exit 1 for a worktree whose spawn is under way, or was killed: the next one would undo it.
+fn refuse_half_made(repo: &Repo, path: &Path, branch: &str) -> Result<()> {
+    let dir = repo.shared_state("worktree-spawn").join("journal");
+    let journals = fs::list(&dir)?.into_iter().map(|name| dir.join(name));
+    let is_its = |journal: PathBuf| {
+        let text = fs::read_no_follow(&journal).ok().flatten().unwrap_or_default();
+        let spawn = serde_json::from_slice::<serde_json::Value>(&text).unwrap_or_default();
+        spawn["branch"].as_str().or(spawn["id"].as_str()) == Some(branch)
+    };
+    match journals.filter(|journal| journal.extension().is_some_and(|end| end == "json")).any(is_its) {
+        false => Ok(()),
+        true => Err(failure::WRONG_STATE
+            .failure(format!("the spawn of {} is under way, or was killed", path.display()))
+            .hint("once nothing works on it any more, `worktree-spawn repair` undoes it, or says why it stays")),
+    }
 }
 
 /// Where git has moved the worktree of an adopted worker, whatever branch it is on. Its record leads there, and what is there

@@ -21,7 +21,8 @@ use crate::agent_in_worktree::KnownAgent;
 use crate::agent_run::{self, AgentRun, Deaths, Liveness};
 use crate::facts::{agents, repository};
 use crate::identity::AgentKind;
-use crate::layout::{encoded, sessions_dir};
+use crate::journal;
+use crate::layout::{encoded, identity_file, sessions_dir};
 use crate::repository_view::Place;
 use crate::settings::Settings;
 use crate::slug::is_branch_name;
@@ -128,6 +129,16 @@ impl ListedAgent {
     }
 }
 
+/// All agents, and none of a worktree whose spawn is under way, or was killed, and has not recorded its agent.
+fn made(place: &Place) -> Result<Vec<KnownAgent>> {
+    let (mut all, begun) = (agents::all(place)?, journal::branches_begun(&place.shared())?);
+    all.retain(|KnownAgent { worktree, .. }| {
+        let is_begun = worktree.branch.as_ref().is_some_and(|branch| begun.contains(branch));
+        worktree.is_main || !is_begun || identity_file(&worktree.git_dir).exists()
+    });
+    Ok(all)
+}
+
 /// Lists the agents.
 pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Result<Vec<ListedAgent>> {
     let settings = Settings::load(env, &place.home, &[("probe", request.probe.as_deref().map(Path::new))])?;
@@ -135,7 +146,7 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
     // git then counts the main checkout as none, and so does the list.
     let bare = bare_by_mistake(&place.common_dir);
     bare.iter().for_each(|failure| ui.warn(format!("{failure}; {}", failure.hints.join("; "))));
-    let all = agents::all(place)?;
+    let all = made(place)?;
     let main = all.iter().find(|known| known.worktree.is_main).and_then(|known| known.worktree.branch.clone());
     let under = request.under.as_deref().map(|name| agents::require(place, name)).transpose()?;
     let shared = place.shared();

@@ -123,6 +123,19 @@ fn a_request_becomes_a_worktree_and_is_pushed_again_in_three_commands() {
     w.program("git", &format!("'{}' \"$@\"; code=$?; {end}; exit $code", git.display()));
     app.shopfloor(&["new", "pr:20"]).exit(0).any_out().any_err();
     assert_eq!(app.git(&["config", "branch.busy.shopfloorRequest"]), "20\n");
+    // What a killed command has half made is nobody's worktree.
+    let sha = branch(&w, "o", "half");
+    forge.add(&w, 23, "o", "half");
+    let end = "case \"$KILL $* \" in 'it '*' worktree add '*) kill -KILL $PPID ;; esac";
+    w.program("git", &format!("'{}' \"$@\"; code=$?; {end}; exit $code", git.display()));
+    app.run_with("shopfloor", &["new", "pr:23", "think"], &[("KILL", "it")]).any_status().any_out().any_err();
+    let at = w.at(app.path.with_file_name("app.worktrees").join("half"));
+    assert_eq!(std::fs::read_dir(&at.path).unwrap().count(), 1);
+    assert_eq!(row(app, "half"), json!(null));
+    let adopted = app.run("worker-ctl", &["add", "--worktree", at.path.to_str().unwrap()]).exit(1);
+    adopted.err_has("is under way, or was killed").err_has("`worktree-spawn repair`");
+    app.shopfloor(&["new", "pr:23", "think"]).exit(0).any_out().err_has("undid the spawn of main.half");
+    assert_eq!((head(&at), at.git(&["status", "--porcelain"])), (sha, String::new()));
 }
 
 #[test]
