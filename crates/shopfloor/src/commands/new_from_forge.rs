@@ -1,5 +1,7 @@
 //! `new pr:12` and `new issue:34`: what stands on the forge becomes an agent's branch or task.
 
+use std::path::Path;
+
 use serde_json::json;
 use shopfloor_core::agents;
 use shopfloor_core::args::Common;
@@ -144,6 +146,12 @@ fn taken(
         return Err(FORGE
             .failure(format!("{} is at work, and not on request {}", printable(&other.name), found.number))
             .hint("rename its branch, or remove it, then run the same command again"));
+    }
+    if other.kind == "root" && !Path::new(&other.worktree).is_dir() {
+        let (branch, at) = (printable(branch), printable(&other.worktree));
+        return Err(FORGE
+            .failure(format!("git has recorded {branch} at {at}, where nothing is"))
+            .hint("if you moved it: `git worktree repair PLACE`; if you deleted it: `git worktree prune`"));
     }
     if !is_known && !is_dry {
         follow(repository, forge, found, (branch, true))?;

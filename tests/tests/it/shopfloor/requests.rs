@@ -114,6 +114,15 @@ fn a_request_becomes_a_worktree_and_is_pushed_again_in_three_commands() {
         assert!(app.shopfloor(&["new", "pr:21"]).exit(0).any_err().stdout.ends_with("/hand\n"));
     }
     assert_eq!(text(&floor.status("hand"), "/target"), "main");
+    // Unless it is only git's record.
+    branch(&w, "o", "fix22");
+    forge.add(&w, 22, "o", "fix22");
+    app.sh("git fetch -q origin && git worktree add -q -b fix22 ../gone origin/fix22 && rm -r ../gone")
+        .exit(0)
+        .any_err();
+    app.shopfloor(&["new", "pr:22"]).exit(1).err_has("/gone, where nothing is").err_has("`git worktree prune`");
+    app.git(&["worktree", "prune"]);
+    app.shopfloor(&["new", "pr:22"]).exit(0).any_out().any_err();
     // Another git writes the configuration at that time.
     branch(&w, "o", "busy");
     forge.add(&w, 20, "o", "busy");
