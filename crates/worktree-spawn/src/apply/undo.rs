@@ -237,7 +237,10 @@ pub fn undo(place: &Place, git: &Git, mut open: OpenJournal<SpawnJournal>, lost:
 /// forged: what anybody has used stays.
 fn is_used(place: &Place, git: &Git, (id, spawn): (&str, &SpawnJournal), entry: &WorktreeRecord) -> Result<bool> {
     let is_moved = !spawn.name.is_empty() && entry.path.file_name() != Some(OsStr::new(&spawn.name));
-    if is_moved || agent_run::load(&place.shared(), id)?.is_some() || entry.dir.join("locked").exists() {
+    // git itself locks it until it is made.
+    let lock = fs::read_no_follow(&entry.dir.join("locked"));
+    let is_locked = lock.map_or(true, |why| why.is_some_and(|why| why.trim_ascii() != b"initializing"));
+    if is_moved || agent_run::load(&place.shared(), id)?.is_some() || is_locked {
         return Ok(true);
     }
     let git = &git.guarded(&place.common_dir, &entry.path)?;
