@@ -299,11 +299,11 @@ fn name_examples(mut command: clap::Command) -> clap::Command {
 
 /// The `main` of every tool: reads the process, parses, runs, reports, and returns the exit code.
 pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -> Result<Exit>) -> ExitCode {
+    crate::sys::wait_for_children();
     // A shell that completes a command line calls us with this variable; then this line does not return.
     CompleteEnv::with_factory(completed_command::<C>).var(COMPLETE).bin(tool).completer(tool).complete();
     // Neither we nor git can make anything in a directory from which the umask has taken its owner's rights.
     umask(umask(Mode::empty()).difference(Mode::RWXU));
-    crate::sys::wait_for_children();
     let (mut env, problem) = Env::from_process();
     env.args = C::arranged(&env.args);
     let early = Ui::new(tool, &env, Options { json: asks_for_json(&env), ..Options::default() });

@@ -57,7 +57,7 @@ impl WorkerRoot {
 
     /// The same by files alone: only roots on the user's list, and no run of git.
     pub fn find_listed(env: &Env, named: Option<&Path>) -> Result<WorkerRoot> {
-        let listed = known_dirs::roots(env)?;
+        let listed = root_list(env)?.load()?;
         let path = match named.map(Path::to_path_buf).or_else(|| env.var("WORKER_CTL_ROOT").map(PathBuf::from)) {
             Some(named) => real(&env.cwd.join(expand_home(env, named))),
             None => {

@@ -178,9 +178,9 @@ impl WorkRepo {
             // A commit in between is not compared with what the merge gives, which tells the names.
             work.extend(without_places(&each.stdout, false));
         }
-        // As they are: the encoding that a commit names can make the same of two texts.
+        // Bytes that are no letters count, too.
         let texts = self.cmd(&self.top)?.args(["log", "--reverse", "--format=%an <%ae>%n%B%x00"]).args(LOGGED);
-        let texts = self.bounded(texts.arg("--encoding=none").args(range), commits)?.stdout;
+        let texts = self.bounded(texts.args(range), commits)?.stdout;
         work.extend(texts.strip_suffix(b"\n").unwrap_or(&texts));
         Ok(Digest::of(&work).to_string())
     }

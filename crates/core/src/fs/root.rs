@@ -388,7 +388,8 @@ fn digest(mut file: File, path: &Path) -> Result<Digest> {
     let holes = meta.len().saturating_sub(meta.blocks() * 512) >> 30;
     if holes >= 8 {
         let why = format!("{} is not read: it has holes of {holes} GiB", path.display());
-        return Err(Failure::failed(why).hint(format!("look at it: `ls -lsh {}`", shell_word(path))));
+        return Err(Failure::failed(why)
+            .hint(format!("if nobody needs it: `rm {}`, then run the same command again", shell_word(path))));
     }
     Digest::of_stream(&mut file).at("read", path)
 }

@@ -27,7 +27,7 @@ use crate::failure;
 use crate::names::new_name;
 use crate::plan::machine::Input;
 use crate::program_config::AgentTable;
-use crate::root::{follow_source, read_finished};
+use crate::root::{follow_source, read_finished, root_list};
 use crate::settings::users_agents;
 use crate::store;
 use crate::worker::{Adopted, LandAs, Pushed, Task, Worker};
@@ -142,7 +142,7 @@ fn find_root(
         }
         (Some(recorded), _) => {
             // A record counts only for a root of this repository.
-            let listed = shopfloor_core::known_dirs::roots(env)?;
+            let listed = root_list(env)?.load()?;
             let others = listed.get(&real(&recorded)).filter(|common| real(common) != real(&found.repo.common_dir));
             match others {
                 None => Ok(Some(recorded)),

@@ -41,19 +41,23 @@ pub fn authored(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Re
 }
 
 /// These commits, the oldest first: each one's id, its author's name, address and date, and its message. Exit 1 for one
-/// whose author is nobody: the encoding that a commit names can make nothing of its text, which others read all the same.
+/// whose text is another, or none, in the encoding that it names: others than git read it as it is.
 pub fn commits(repo: &WorkRepo, range: &[String]) -> Result<Vec<[String; 5]>> {
-    let listed = repo.log(&["--reverse", "--format=%H%x00%an%x00%ae%x00%aI%x00%B%x00"], range)?;
+    let listed = repo.log(&["--reverse", "--format=%e%x00%H%x00%an%x00%ae%x00%aI%x00%B%x00"], range)?;
     // Between commits there is a line end.
-    let fields: Vec<String> =
-        listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field).to_owned()).collect();
-    let found: Vec<[String; 5]> = fields.chunks_exact(5).filter_map(|fields| fields.to_vec().try_into().ok()).collect();
-    match found.iter().find(|[_, author, ..]| author.is_empty()) {
-        Some([id, ..]) => Err(failure::WRONG_STATE
-            .failure(format!("git reads no author in the commit {id}"))
-            .hint("ask for it to be made anew: `git commit --amend --reset-author`")),
-        None => Ok(found),
+    let fields: Vec<&str> = listed.split('\0').map(|field| field.strip_prefix('\n').unwrap_or(field)).collect();
+    let mut found = Vec::new();
+    for (encoding, commit) in fields.chunks_exact(6).filter_map(|fields| fields.split_first()) {
+        let Ok(commit @ [id, author, _, _, text]) = <[&str; 5]>::try_from(commit) else { continue };
+        let is_another = |raw: &str| raw.is_ascii() && !(raw.contains(author) && raw.contains(text.trim_end()));
+        if author.is_empty() || !encoding.is_empty() && is_another(&repo.ask(&repo.top, &["cat-file", "commit", id])?) {
+            return Err(failure::WRONG_STATE
+                .failure(format!("git reads another text than others do in the commit {id}"))
+                .hint("ask for it to be made anew: `git commit --amend --reset-author`"));
+        }
+        found.push(commit.map(str::to_owned));
     }
+    Ok(found)
 }
 
 /// Joins the messages of several authors into one: the oldest message, the subjects of the others, and everybody's
