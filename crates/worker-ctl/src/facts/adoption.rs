@@ -297,15 +297,19 @@ pub fn unlanded(ctx: &Context<'_>, worktree: &Path) -> Result<(String, Option<St
 /// Whether the branch on which a worker's work lands went back to before its last landing. One that went on from there, as with
 /// `git commit --amend`, may have the work in another form.
 pub fn was_taken_back(ctx: &Context<'_>, adopted: &Adopted) -> Result<bool> {
-    let (repo, landed) = (&ctx.repo, adopted.landed_as.as_deref().unwrap_or_default());
-    Ok(repo.has_dropped(adopted)? && repo.has(landed, &repo.base())?)
+    let Some(landed) = &adopted.landed_as else { return Ok(false) };
+    let (repo, base) = (&ctx.repo, ctx.repo.base());
+    Ok(!repo.has(&base, landed)? && repo.has(landed, &base)? && repo.was_base(&ctx.source(), landed)?)
 }
 
 impl WorkRepo {
-    /// Whether the branch on which an adopted worker's work lands no longer has the commit of its last landing.
-    pub fn has_dropped(&self, adopted: &Adopted) -> Result<bool> {
-        let Some(landed) = &adopted.landed_as else { return Ok(false) };
-        Ok(!self.has(&self.base(), landed)? && self.was_base(&self.top, landed)?)
+    /// Whether the branch on which an adopted worker's work lands has its last landing, if only as other commits with the same
+    /// changes. Where git cannot tell, it has.
+    pub fn has_landing(&self, adopted: &Adopted) -> Result<bool> {
+        let Some(landed) = &adopted.landed_as else { return Ok(true) };
+        let range = format!("{}...{landed}", self.base());
+        let lacks = self.run(&self.top, &["rev-list", "--cherry-pick", "--right-only", "--no-merges", &range])?;
+        Ok(lacks.text().is_empty())
     }
 
     /// Whether a merge is among the commits that the base lacks.

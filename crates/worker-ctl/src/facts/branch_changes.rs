@@ -25,13 +25,12 @@ pub fn changes(repo: &WorkRepo, worker: &Worker, distance: Option<&(u64, u64)>) 
 }
 
 /// The same of an adopted worktree. How far its branch is, worktree-spawn tells; but nothing is left to land of an idle worker
-/// whose branch is as it was when its work had landed, as long as that is not dropped, or has nothing that the other one lacks,
-/// under whatever commit; and nothing is new of one at work whose branch is as it began, or has only what its children have
-/// landed.
+/// whose branch is as it was when its work had landed, as long as that is there, or has nothing that the other one lacks, under
+/// whatever commit; and nothing is new of one at work whose branch is as it began, or has only what its children have landed.
 pub fn own_changes(repo: &WorkRepo, worker: &Worker, adopted: &Adopted) -> Result<Value> {
     let mut changes = changes(repo, worker, None)?;
     let tip = || repo.commit(&repo.top, &format!("refs/heads/{}", worker.branch));
-    let is_as_landed = |tip: &str| tip == adopted.began && repo.has_dropped(adopted).is_ok_and(|is| !is);
+    let is_as_landed = |tip: &str| tip == adopted.began && repo.has_landing(adopted).unwrap_or(false);
     let is_there = |tip: String| is_as_landed(&tip) || repo.has_content(&tip).unwrap_or(false);
     match worker.task {
         Task::Idle if tip()?.is_some_and(is_there) => changes["ahead"] = json!(0),

@@ -198,11 +198,23 @@ fn work_whose_landing_a_person_took_back_has_not_landed() {
     let a = w.at(app.shopfloor(&["new", "a"]).exit(0).any_err().stdout.trim_end());
     a.commit("one", "x\n");
     app.shopfloor(&["land", "a"]).exit(0).any_out().any_err();
-    // The branch goes back, and then on without it.
-    for step in ["git reset -q --hard HEAD~1", "git commit -q --allow-empty -m later"] {
+    // The branch goes back, and then on without it; and then its log forgets that.
+    let forget = "git reflog expire --expire-unreachable=now --all";
+    for step in ["git reset -q --hard HEAD~1", "git commit -q --allow-empty -m later", forget] {
         app.sh(step).exit(0);
         app.shopfloor(&["status"]).any_status().any_err().out_has("1 ahead");
         app.shopfloor(&["rm", "a"]).exit(1).err_has("the work of a has not landed");
     }
     assert!(a.has("one"));
+    // A landing that has become another commit is there, also under later changes.
+    let rebase = "git switch -q -c up HEAD~1; git commit -q --allow-empty -m up; git switch -q main; git rebase -q up";
+    for (name, step) in [("b", "git commit -q --amend -m reworded"), ("c", rebase)] {
+        let tree = w.at(app.shopfloor(&["new", name]).exit(0).any_err().stdout.trim_end());
+        tree.commit(name, "x\n");
+        app.shopfloor(&["land", name]).exit(0).any_out().any_err();
+        app.sh(&format!("set -e; {step}")).exit(0).any_err();
+        app.commit(name, "later\n");
+        app.shopfloor(&["rm", name]).exit(0).any_out().any_err();
+        assert!(!tree.path.exists(), "{name}");
+    }
 }
