@@ -18,7 +18,7 @@ use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::removal::{branch_stays, refuse_loss};
 use crate::tmux::typing;
-use crate::work_repo::{WorkRepo, is_rebasing, require_own_rebase};
+use crate::work_repo::{WorkRepo, require_own_rebase};
 use crate::worker::{Program, Session, Worker};
 use crate::worker_notes::Note;
 
@@ -292,12 +292,11 @@ fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<
     let tree = worker.tree();
     let mut kept = trash::move_deep(ctx, worker)?;
     kept.extend(trash::move_nested(ctx, worker, base)?);
-    if is_rebasing(tree) {
-        // The commits are kept, and the checkout below resets the files. `git rebase --quit` would follow a link.
-        require_own_rebase(worker.checkout())?;
-        let record = ctx.repo.git_dir(tree)?;
-        ["rebase-merge", "rebase-apply"].iter().try_for_each(|name| fs::remove_tree(&record.join(name)))?;
-    }
+    // The commits are kept, and the checkout below resets the files. `git rebase --quit` would follow a link.
+    require_own_rebase(worker.checkout())?;
+    let record = ctx.repo.git_dir(tree)?;
+    let under_way = ["rebase-merge", "rebase-apply", "sequencer"];
+    under_way.iter().try_for_each(|name| fs::remove_tree(&record.join(name)))?;
     require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", worker.branch))?;
     ctx.repo.unhide(tree)?;
     let switch = ["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base];

@@ -23,7 +23,11 @@ fn forced(floor: &Floor<'_>, command: &str, name: &str) -> String {
     let at = tree(floor, name);
     match command {
         "nuke" => assert!(!at.path.exists()),
-        _ => assert_eq!(at.git(&["rev-parse", "--abbrev-ref", "HEAD"]), format!("worker/{name}\n")),
+        _ => {
+            let status = at.git(&["status"]);
+            let is_over = status.starts_with(&format!("On branch worker/{name}\n")) && !status.contains("in progress");
+            assert!(is_over, "{status}");
+        }
     }
     output
 }
