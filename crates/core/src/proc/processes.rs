@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use super::{Cmd, find};
 use crate::env::Env;
 use crate::fs;
+use crate::path::real;
 use crate::text::printable;
 
 /// How long processes have after TERM before they are killed, and how long until that is over.
@@ -90,10 +91,11 @@ pub fn directory(pid: i32) -> Option<PathBuf> {
     PathBuf::from(format!("/proc/{pid}/cwd")).read_link().ok()
 }
 
-/// Whether the directory that a process is in was removed. Needs `/proc`.
-pub fn is_in_deleted(pid: i32) -> bool {
-    let is_deleted = |dir: &Path| dir.as_os_str().as_encoded_bytes().ends_with(b" (deleted)") && !dir.exists();
-    directory(pid).is_some_and(|dir| is_deleted(&dir))
+/// Whether a process is in this directory, but in one that was removed: it does not see a later one there. Needs `/proc`.
+pub fn is_in_deleted(pid: i32, dir: &Path) -> bool {
+    let mut deleted = real(dir).into_os_string();
+    deleted.push(" (deleted)");
+    directory(pid) == Some(PathBuf::from(deleted))
 }
 
 /// When a program wrote to its terminal last, in seconds since 1970; none if it has no terminal. Needs `/proc`.

@@ -140,10 +140,10 @@ fn start_once(ctx: &Context<'_>, worker: &Worker) -> Result<Pane> {
     Ok(pane)
 }
 
-/// A worker's pane. A program whose directory was removed is ended: it does not see a worktree that was made anew there.
+/// A worker's pane. A program whose worktree was removed is ended: it does not see one that was made anew there.
 fn useful_pane(ctx: &Context<'_>, tmux: &Tmux, worker: &Worker) -> Result<Option<Pane>> {
     let pane = tmux.pane_of(worker)?;
-    if !pane.as_ref().is_some_and(|pane| pane.end.is_none() && processes::is_in_deleted(pane.pid)) {
+    if !pane.as_ref().is_some_and(|pane| pane.end.is_none() && processes::is_in_deleted(pane.pid, worker.tree())) {
         return Ok(pane);
     }
     ctx.ui.note(format!("{} is started anew: the directory of its program was removed", worker.name));
