@@ -92,15 +92,18 @@ impl Git {
         let mut closed = self.closed_dirs(worktree)?.into_iter();
         let seen = closed.find(|(dir, is_deep)| !is_deep || !fs::has_only_dirs(worktree, dir));
         Ok(seen.map(|(dir, is_deep)| match is_deep {
-            true => format!("nobody can read what is so deep in {}", top_of(&dir).display()),
+            true => {
+                let top: PathBuf = dir.iter().take(1).collect();
+                format!("nobody can read what is so deep in {}/", top.display())
+            }
             false => format!("nobody can read what is in {}", dir.display()),
         }))
     }
 
-    /// The directories at the top of a worktree below which others lie too deep for git. Not those that git ignores.
-    pub fn too_deep(&self, worktree: &Path) -> Result<BTreeSet<PathBuf>> {
+    /// The directories in a worktree that lie too deep for git. Not those that git ignores.
+    pub fn too_deep(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
         let closed = self.closed_dirs(worktree)?.into_iter();
-        Ok(closed.filter(|(_, is_deep)| *is_deep).map(|(dir, _)| top_of(&dir)).collect())
+        Ok(closed.filter(|(_, is_deep)| *is_deep).map(|(dir, _)| dir).collect())
     }
 
     /// The directories that git cannot look into and does not ignore, each with whether it lies too deep.
@@ -187,11 +190,6 @@ impl Git {
 fn deepest() -> usize {
     let open = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     usize::try_from(open.saturating_sub(64)).unwrap_or(usize::MAX).max(1)
-}
-
-/// The directory at the top that one is in.
-fn top_of(dir: &Path) -> PathBuf {
-    dir.iter().take(1).collect::<PathBuf>().join("")
 }
 
 /// Whether a directory is a repository without files.

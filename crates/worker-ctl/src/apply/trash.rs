@@ -1,5 +1,6 @@
 //! Keeps work that is given up: commits and changes under `refs/shopfloor/trash/`, nested repositories in `trash/`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use shopfloor_core::error::{Failure, Result};
@@ -11,6 +12,7 @@ use shopfloor_core::text::shell_word;
 
 use crate::context::Context;
 use crate::facts::losses::{Losses, only_logged};
+use crate::facts::worker_state::changes;
 use crate::failure;
 use crate::layout;
 use crate::worker::Worker;
@@ -137,7 +139,8 @@ fn create_trash_dir(ctx: &Context<'_>, worker: &Worker) -> Result<PathBuf> {
 /// are no submodules there. Returns where to.
 pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
     let tree = worker.tree();
-    let mut nested = ctx.repo.nested(tree, &ctx.repo.dirty(tree)?)?;
+    let nested = ctx.repo.nested(tree, &ctx.repo.dirty(tree)?)?;
+    let mut nested: Vec<PathBuf> = nested.into_iter().map(PathBuf::from).collect();
     let inner = ctx.repo.inner(tree)?;
     if !inner.is_empty() {
         let listed = ctx.repo.ask(tree, &["ls-tree", "-r", "-z", base])?;
@@ -146,22 +149,35 @@ pub fn move_nested(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec
             .filter_map(|entry| entry.strip_prefix("160000 ")?.split_once('\t'))
             .map(|(_, path)| path)
             .collect();
-        for path in inner.iter().map(|path| path.to_string_lossy()) {
-            if !stay.contains(&&*path) && !nested.iter().any(|other| other.strip_suffix('/') == Some(&*path)) {
-                nested.push(path.into_owned());
+        for path in inner {
+            if !stay.contains(&&*path.to_string_lossy()) && !nested.contains(&path) {
+                nested.push(path);
             }
         }
     }
     move_aside(ctx, worker, &nested)
 }
 
-/// Moves directories out of a worktree that lie too deep for git, which can neither keep nor remove them. Returns where to.
+/// Moves directories out of a worktree that lie too deep for git, which can neither keep nor remove them, each with those above
+/// it that have nothing which stays. Returns where to.
 pub fn move_deep(ctx: &Context<'_>, worker: &Worker) -> Result<Vec<String>> {
-    let deep = ctx.repo.git_for(worker.tree())?.too_deep(worker.tree())?;
-    move_aside(ctx, worker, &deep.iter().map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>())
+    let (tree, git) = (worker.tree(), ctx.repo.git_for(worker.tree())?);
+    let deep = git.too_deep(tree)?;
+    if deep.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut stay = git.ls_files(tree, &[])?;
+    stay.extend(git.ls_files(tree, &["--others", "--ignored", "--exclude-standard"].map(Into::into))?);
+    stay.extend(changes(&ctx.repo, tree)?.1.iter().map(|placed| placed.as_path().to_path_buf()));
+    let top = |dir: &PathBuf| -> PathBuf {
+        let shared = |path: &PathBuf| path.iter().zip(dir).take_while(|(one, other)| one == other).count();
+        dir.iter().take(1 + stay.iter().map(shared).max().unwrap_or(0)).collect()
+    };
+    let tops: BTreeSet<PathBuf> = deep.iter().map(top).collect();
+    move_aside(ctx, worker, &Vec::from_iter(tops))
 }
 
-fn move_aside(ctx: &Context<'_>, worker: &Worker, paths: &[String]) -> Result<Vec<String>> {
+fn move_aside(ctx: &Context<'_>, worker: &Worker, paths: &[PathBuf]) -> Result<Vec<String>> {
     if paths.is_empty() {
         return Ok(Vec::new());
     }
@@ -173,7 +189,7 @@ fn move_aside(ctx: &Context<'_>, worker: &Worker, paths: &[String]) -> Result<Ve
         RelPath::parse_os(below.as_os_str()).map_err(|e| Failure::failed(e.0))
     });
     for path in paths {
-        let path = ctx.repo.path_in(tree, path.as_bytes())?;
+        let path = ctx.repo.path_in(tree, path.as_os_str().as_encoded_bytes())?;
         let (from, to) = (at(tree.join(path.as_path()))?, at(dir.join(path.as_path()))?);
         if root.below(&from)?.is_none() || !root.move_new(&from, &to)? {
             let why = format!("{path} in {} is no directory that could be moved aside", tree.display());
