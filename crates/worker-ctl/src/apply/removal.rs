@@ -67,7 +67,7 @@ pub fn forget(ctx: &Context<'_>, worker: &Worker, is_forced: bool) -> Result<Vec
     check_pinned(ctx, worker, is_forced)?;
     session::end_one(ctx, worker, is_forced)?;
     let mut kept = trash::keep_tips(ctx, worker, &check_pinned(ctx, worker, is_forced)?.tips)?;
-    note_kept(ctx, worker, &kept)?;
+    trash::note_kept(ctx, worker, &kept)?;
     with_kept(&kept, remove_record(ctx, worker))?;
     kept.extend(kept_before(worker));
     Ok(kept)
@@ -122,6 +122,7 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     let mut kept = keep(ctx, worker, &losses, is_forced)?;
     let removed = || -> Result<Vec<String>> {
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
+        trash::note_kept(ctx, worker, &aside)?;
         if branch_stays(worker, &losses) {
             let into = &ctx.repo.branch;
             ctx.ui.note(format!("the branch {} stays: it has commits that {into} lacks", worker.branch));
@@ -157,15 +158,10 @@ fn keep(ctx: &Context<'_>, worker: &Worker, losses: &Losses, is_forced: bool) ->
     let in_sandbox = sandbox::keep_losses(ctx, worker, is_forced)?;
     let mut kept = trash::keep(ctx, worker, losses)?;
     kept.extend(in_sandbox);
-    note_kept(ctx, worker, &kept)?;
+    trash::note_kept(ctx, worker, &kept)?;
     sandbox::remove(ctx, worker)?;
     runner::empty(ctx, worker)?;
     Ok(kept)
-}
-
-/// Notes where work is kept until the command has ended.
-fn note_kept(ctx: &Context<'_>, worker: &Worker, kept: &[String]) -> Result<()> {
-    ctx.update_worker(&worker.name, |worker| worker.notes.extend(kept.iter().cloned().map(Note::Kept)))
 }
 
 /// Where commands that did not end have kept what they took away.

@@ -16,6 +16,7 @@ use crate::facts::worker_state::changes;
 use crate::failure;
 use crate::layout;
 use crate::worker::Worker;
+use crate::worker_notes::Note;
 
 /// Where commits are kept that were given up.
 pub const TRASH: &str = "refs/shopfloor/trash/";
@@ -177,11 +178,18 @@ pub fn move_deep(ctx: &Context<'_>, worker: &Worker) -> Result<Vec<String>> {
     move_aside(ctx, worker, &Vec::from_iter(tops))
 }
 
+/// Notes where work is kept until the command has ended.
+pub fn note_kept(ctx: &Context<'_>, worker: &Worker, kept: &[String]) -> Result<()> {
+    ctx.update_worker(&worker.name, |worker| worker.notes.extend(kept.iter().cloned().map(Note::Kept)))
+}
+
 fn move_aside(ctx: &Context<'_>, worker: &Worker, paths: &[PathBuf]) -> Result<Vec<String>> {
     if paths.is_empty() {
         return Ok(Vec::new());
     }
     let (tree, dir) = (worker.tree(), create_trash_dir(ctx, worker)?);
+    let kept = vec![dir.display().to_string()];
+    note_kept(ctx, worker, &kept)?;
     // From the directory on that both are in no link is followed. That is the root, unless the worktree was adopted.
     let above = tree.ancestors().find(|dir| ctx.root.path.starts_with(dir)).unwrap_or(Path::new("/"));
     let (root, at) = (Root::open(above)?, |path: PathBuf| {
@@ -196,7 +204,7 @@ fn move_aside(ctx: &Context<'_>, worker: &Worker, paths: &[PathBuf]) -> Result<V
             return Err(failure::TAMPERED.failure(why).hint("look at it, then run the same command again"));
         }
     }
-    Ok(vec![dir.display().to_string()])
+    Ok(kept)
 }
 
 /// Exit 1 when something is mounted in a worktree, which git would empty. One that is mounted itself may be cleaned.

@@ -170,13 +170,16 @@ fn what_a_killed_reset_or_nuke_has_kept_is_named() {
     w.program("git", &format!("{kills}\nexec '{}' \"$@\"", which("git").display()));
     for (n, command) in [&["reset", "adam", "--force"][..], &["nuke", "adam", "--force", "--yes"]].iter().enumerate() {
         let sha = leave(&tree(&floor, "adam"), n);
+        tree(&floor, "adam").git(&["init", "-q", "nested"]);
         let killed = floor.root.run_with("worker-ctl", command, &[("KILL", "it")]).any_status().any_out().any_err();
         assert!(killed.status.is_none(), "{killed}");
         assert_kept(&floor, &sha, n, "after the kill");
-        let note = floor.status("adam")["notes"][0].as_str().unwrap().to_owned();
-        let kept = note.strip_prefix("a removal or reset did not end; it kept ").unwrap();
+        let adam = floor.status("adam");
+        let note = |at: &str| text(&adam, at).strip_prefix("a removal or reset did not end; it kept ").unwrap();
+        let (kept, aside) = (note("/notes/0"), note("/notes/1"));
         assert_eq!(floor.root.git(&["show", &format!("{kept}:loose")]), format!("{n}\n"));
-        floor.ctl(command).exit(0).any_err().out_has(kept);
+        assert!(w.at(aside).sh("test -d nested || test -d worktree/nested").exits_with(0), "{aside}");
+        floor.ctl(command).exit(0).any_err().out_has(kept).out_has(aside);
     }
 }
 
