@@ -158,6 +158,11 @@ fn a_reset_that_was_killed_once_the_program_had_ended_starts_it_when_it_is_repea
     assert!(killed.status.is_none() && text(&floor.status("adam"), "/status") == "offline", "{killed}");
     floor.ctl(&reset).succeeds();
     assert_eq!(text(&floor.status("adam"), "/status"), "idle");
+    // Of a kill before it had ended nothing is left once the program is up.
+    let (state, field) = (floor.root.read("state.json"), "\"is_to_restart\"");
+    floor.root.write("state.json", &state.replace("\"pane_pid\"", &format!("{field}: true, \"pane_pid\"")));
+    floor.ctl(&["up", "adam"]).exit(0).any_out().any_err();
+    assert!(!floor.root.read("state.json").contains(field));
 }
 
 #[test]

@@ -37,6 +37,7 @@ pub(super) fn session_begun(
 pub(super) fn session_up(step: &mut MachineStep<'_>, pane: &str, pid: i32) {
     let program = &mut step.next.program;
     program.session = Session::Up;
+    program.is_to_restart = false;
     program.job_waits_for = None;
     program.dead_pane = None;
     program.fault.take_if(|fault| *fault != Fault::WorktreeMissing);
