@@ -84,7 +84,9 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     let require_settled =
         |sha: &str| ssh_to(ctx, host).ask(&["landed", "--dry-run", there, sha, sha, sha], ssh::LONG).map(drop);
     if ctx.is_dry {
-        require_settled(require_review(&read()?)?)?;
+        let worker = read()?;
+        require_seen(&worker, args.force)?;
+        require_settled(require_review(&worker)?)?;
         let would = format!("fetch the work of {name}, and put it on {} as one commit", ctx.repo.branch);
         return Ok(commands::show(ctx.ui, accept::answer(&name, "accepted", "", &ctx.repo.branch), &[would]));
     }
@@ -109,9 +111,7 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     if worker.task != Task::NeedsReview || worker.work.commit_sha.as_ref() != Some(&sha) {
         return Err(accept::changed_meanwhile(&worker));
     }
-    if !args.force && worker.work.changes.as_deref() == Some(PERHAPS) {
-        refuse_unseen(&worker)?;
-    }
+    require_seen(&worker, args.force)?;
     host_work::fetch(ctx, host, there, &sha)?;
     host_work::carry_over(ctx, &mut worker, &ctx.repo.fetched(&ctx.source())?)?;
     require_settled(&sha)?;
@@ -131,6 +131,12 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
         ctx.ui.warn(format!("{name} has landed, and {} does not know it yet: {failure}", host.name));
     }
     Ok(accept::print_answer(ctx, &worker, &sha, &landed))
+}
+
+/// Exit 1 for work that may have been sent back and was not reviewed since, unless that is forced.
+fn require_seen(worker: &Worker, is_forced: bool) -> Result<()> {
+    let is_doubtful = !is_forced && worker.work.changes.as_deref() == Some(PERHAPS);
+    if is_doubtful { refuse_unseen(worker) } else { Ok(()) }
 }
 
 /// Sees that the host has found the work good, where `config.toml` here asks for a check, and that it has not found it bad.
