@@ -12,6 +12,7 @@ use shopfloor_core::git::{
 use shopfloor_core::proc::Output;
 
 use crate::agent_in_worktree::KnownAgent;
+use crate::facts::merged_commits::commit_cmd;
 use crate::facts::repository;
 use crate::failure;
 use crate::repository_view::Place;
@@ -45,11 +46,8 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
     keep_commit(env, git, place, known, &commit)
 }
 
-/// Makes a commit, even if the user has not told git a name.
 fn make_commit(git: &Git, dir: &Path, args: &[&str]) -> Result<String> {
-    let who = ["user.name=shopfloor", "user.email=shopfloor@localhost", "commit.gpgSign=false"];
-    let cmd = who.iter().fold(git.cmd_alone(dir), |cmd, setting| cmd.arg("-c").arg(*setting));
-    answer("commit-tree", &cmd.arg("commit-tree").args(args.iter().copied()).capture()?)
+    answer("commit-tree", &commit_cmd(git, dir, args).capture()?)
 }
 
 /// The tree of all files that are not ignored, written through an index of its own.

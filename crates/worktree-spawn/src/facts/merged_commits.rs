@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use shopfloor_core::error::Result;
-use shopfloor_core::git::{Git, run_git};
+use shopfloor_core::fs;
+use shopfloor_core::git::{Git, as_alternate, run_git};
+use shopfloor_core::proc::Cmd;
 
 use crate::repository_view::{Place, Worktree};
 
@@ -43,8 +45,19 @@ pub fn is_contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<b
         return Ok(true);
     }
     let base = ask(&["merge-base", tip, into])?.text();
-    // The branch squashed into one commit, which a dry run could not make.
-    Ok(!base.is_empty() && has_verbatim(git, dir, ("diff", format!("{base}..{tip}")), &format!("{base}..{into}"))?)
+    if base.is_empty() {
+        return Ok(false);
+    }
+    // The branch squashed into one commit, among objects of our own: a dry run writes nothing into the repository.
+    let (own, others) = (git.own_index()?, as_alternate(&dir.join("objects")));
+    fs::create_private_dir(own.path())?;
+    let aside = |cmd: Cmd| cmd.var("GIT_OBJECT_DIRECTORY", own.path()).var("GIT_ALTERNATE_OBJECT_DIRECTORIES", &others);
+    let tree = format!("{tip}^{{tree}}");
+    let squashed = aside(commit_cmd(git, dir, &[&tree, "-p", &base, "-m", "squashed"])).capture();
+    let cherry = squashed.and_then(|made| aside(git.cmd(dir)).args(["cherry", into, &made.text()]).capture());
+    fs::remove_tree(own.path())?;
+    let has_patch = cherry?.text().starts_with("- ");
+    Ok(has_patch && has_verbatim(git, dir, ("diff", format!("{base}..{tip}")), &format!("{base}..{into}"))?)
 }
 
 /// Whether these others have all patches that this command of git shows of `own`, byte for byte, and there are any.
@@ -52,16 +65,16 @@ pub fn is_contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<b
 fn has_verbatim(git: &Git, dir: &Path, (command, own): (&str, String), others: &str) -> Result<bool> {
     let shown = |command: &str, range: &str, paths: &[String]| -> Result<Vec<u8>> {
         let how = ["--literal-pathspecs", command, "-p", "--no-merges", "--no-color", "--no-ext-diff", "--no-textconv"];
-        let cmd =
-            git.cmd_alone(dir).args(how).args(["--full-index", "--no-renames", "--format=commit %H", range, "--"]);
+        let cmd = git.cmd_alone(dir).args(how).args(["--submodule=short", "--ignore-submodules=none"]);
+        let cmd = cmd.args(["--full-index", "--no-renames", "--format=commit %H", range, "--"]);
         run_git(command, cmd.args(paths))
     };
     let ids = |patches: Vec<u8>| -> Result<BTreeSet<String>> {
         let text = git.cmd_alone(dir).args(["patch-id", "--verbatim"]).input(patches).capture()?.text();
         Ok(text.lines().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect())
     };
-    let names = [command, "--no-merges", "--no-renames", "--name-only", "-z", "--format=", &own];
-    let names = git.cmd_alone(dir).args(names).capture()?;
+    let names = ["--no-merges", "--no-renames", "--ignore-submodules=none", "--name-only", "-z", "--format=", &own];
+    let names = git.cmd_alone(dir).arg(command).args(names).capture()?;
     let paths: BTreeSet<String> = String::from_utf8_lossy(&names.stdout)
         .split('\0')
         .map(|name| name.trim_start_matches('\n').to_owned())
@@ -71,4 +84,11 @@ fn has_verbatim(git: &Git, dir: &Path, (command, own): (&str, String), others: &
     let paths: Vec<String> = if paths.len() < 1000 { paths.into_iter().collect() } else { Vec::new() };
     let own = ids(shown(command, &own, &[])?)?;
     Ok(!own.is_empty() && own.is_subset(&ids(shown("log", others, &paths)?)?))
+}
+
+/// `git commit-tree`, which works even if the user has not told git a name.
+pub fn commit_cmd(git: &Git, dir: &Path, args: &[&str]) -> Cmd {
+    let who = ["user.name=shopfloor", "user.email=shopfloor@localhost", "commit.gpgSign=false"];
+    let cmd = who.iter().fold(git.cmd_alone(dir), |cmd, setting| cmd.arg("-c").arg(*setting));
+    cmd.arg("commit-tree").args(args.iter().copied())
 }

@@ -177,6 +177,13 @@ fn gc_compares_changes_not_the_files_around_them() {
         subtree(&app, &[name]).commit(&format!("{name}.txt"), &text);
         end(name);
     }
+    // With a submodule, which git does not show to this person.
+    let linked = subtree(&app, &["linked"]);
+    linked.sh("mkdir lib && git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),lib").exit(0);
+    linked.commit("linked.txt", "theirs");
+    end("linked");
+    app.commit("linked.txt", "theirs");
+    app.git(&["config", "diff.ignoreSubmodules", "all"]);
     // The same change further down, beside a changed line, with another space, half of it, with a mode, and as bytes.
     app.commit("shifted.txt", &("top\n".repeat(30) + &lines(&plain)));
     app.commit("shifted.txt", &("top\n".repeat(30) + &at_20("theirs")));
@@ -199,7 +206,7 @@ fn gc_compares_changes_not_the_files_around_them() {
     let said = format!("{}{}", *out.stdout, *out.stderr);
     let kept = |name: &str| format!("kept main.{name}: main.{name} has commits that main lacks\n");
     assert!(said.contains("would remove main.shifted\n"), "{said}");
-    for name in ["near", "spaced", "twice", "mode", "binary"] {
+    for name in ["near", "spaced", "twice", "mode", "binary", "linked"] {
         assert!(said.contains(&kept(name)), "{name}: {said}");
     }
 }
