@@ -56,6 +56,11 @@ pub fn head_of(record: &Path) -> String {
     format!("worktrees/{}/HEAD", record.file_name().unwrap_or_default().to_string_lossy())
 }
 
+/// Whether a worktree has nothing but its `.git`, which git makes first, or is not there.
+pub fn has_no_files(worktree: &Path) -> bool {
+    fs::list(worktree).is_ok_and(|names| names.iter().all(|name| name == ".git"))
+}
+
 /// The commits that a cherry-pick or revert of several is still to take, as git abbreviates them; of a list that no person
 /// made, the first ones.
 pub fn commits_to_pick(git_dir: &Path) -> Result<Vec<String>> {

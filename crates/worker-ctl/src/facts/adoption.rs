@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, Repo, recorded_path};
+use shopfloor_core::git::{Git, Repo, has_no_files, recorded_path};
 use shopfloor_core::git_hook;
 use shopfloor_core::hash::Digest;
 use shopfloor_core::path::real;
@@ -108,16 +108,17 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
     Ok(Adoptable { path, branch, repo, record })
 }
 
-/// Exit 1 for a worktree whose spawn is under way, or was killed: the next one would undo it.
+/// Exit 1 for a worktree without files whose spawn is under way, or was killed: the next one would undo it.
 fn refuse_half_made(repo: &Repo, path: &Path, branch: &str) -> Result<()> {
     let dir = repo.shared_state("worktree-spawn").join("journal");
-    let journals = fs::list(&dir)?.into_iter().map(|name| dir.join(name));
+    let journals = fs::list(&dir).unwrap_or_default().into_iter().map(|name| dir.join(name));
     let is_its = |journal: PathBuf| {
         let text = fs::read_no_follow(&journal).ok().flatten().unwrap_or_default();
         let spawn = serde_json::from_slice::<serde_json::Value>(&text).unwrap_or_default();
         spawn["branch"].as_str().or(spawn["id"].as_str()) == Some(branch)
     };
-    match journals.filter(|journal| journal.extension().is_some_and(|end| end == "json")).any(is_its) {
+    let mut journals = journals.filter(|journal| journal.extension().is_some_and(|end| end == "json"));
+    match has_no_files(path) && journals.any(is_its) {
         false => Ok(()),
         true => Err(failure::WRONG_STATE
             .failure(format!("the spawn of {} is under way, or was killed", path.display()))

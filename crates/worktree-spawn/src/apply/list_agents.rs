@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
-use shopfloor_core::git::{Git, LOOK_LIMIT, bare_by_mistake};
+use shopfloor_core::git::{Git, LOOK_LIMIT, bare_by_mistake, has_no_files};
 use shopfloor_core::known_dirs;
 use shopfloor_core::proc::{self, Status};
 use shopfloor_core::text::both;
@@ -129,12 +129,14 @@ impl ListedAgent {
     }
 }
 
-/// All agents, and none of a worktree whose spawn is under way, or was killed, and has not recorded its agent.
+/// All agents, and none of a worktree whose spawn is under way, or was killed, and has neither recorded its agent nor written
+/// files. Where no journal can be read, each counts as made.
 fn made(place: &Place) -> Result<Vec<KnownAgent>> {
-    let (mut all, begun) = (agents::all(place)?, journal::branches_begun(&place.shared())?);
+    let (mut all, begun) = (agents::all(place)?, journal::branches_begun(&place.shared()).unwrap_or_default());
     all.retain(|KnownAgent { worktree, .. }| {
         let is_begun = worktree.branch.as_ref().is_some_and(|branch| begun.contains(branch));
-        worktree.is_main || !is_begun || identity_file(&worktree.git_dir).exists()
+        let is_half_made = || has_no_files(&worktree.path) && !identity_file(&worktree.git_dir).exists();
+        worktree.is_main || worktree.is_lost || !is_begun || !is_half_made()
     });
     Ok(all)
 }

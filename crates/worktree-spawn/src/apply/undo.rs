@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::agents::GEMINI_PROJECT;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
-use shopfloor_core::git::{self, Git, WorktreeDir, recorded_path};
+use shopfloor_core::git::{self, Git, WorktreeDir, has_no_files, recorded_path};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::text::shell_word;
 use shopfloor_core::written_files::Listed;
@@ -96,10 +96,9 @@ fn record_of(place: &Place, git: &Git, id: &str, spawn: &SpawnJournal) -> Result
         let text = fs::read_no_follow(&dir.join("HEAD")).unwrap_or_default().unwrap_or_default();
         let on_branch = String::from_utf8_lossy(&text).trim() == head || place.has_ref_storage;
         let Some(path) = recorded_path(&dir).ok().flatten() else { continue };
-        let is_bare = || fs::list(&path).is_ok_and(|names| names.iter().all(|name| name == ".git"));
         // Earlier versions of git write a commit of zeros first.
         let has_no_head = !place.has_ref_storage && text.trim_ascii().iter().all(|byte| *byte == b'0');
-        let is_unmade = has_no_head && path.file_name() == Some(OsStr::new(&spawn.name)) && is_bare();
+        let is_unmade = has_no_head && path.file_name() == Some(OsStr::new(&spawn.name)) && has_no_files(&path);
         if !on_branch && !is_unmade {
             continue;
         }
@@ -111,7 +110,7 @@ fn record_of(place: &Place, git: &Git, id: &str, spawn: &SpawnJournal) -> Result
                 let agent = Agent::parse(&file, &bytes).ok().filter(|agent| agent.id == id);
                 agent.map(|agent| is_mine || agent.is_ours((&file, &bytes), &path, &listed))
             }
-            Ok(None) if is_mine || is_unmade || found.is_some() && is_bare() => Some(true),
+            Ok(None) if is_mine || is_unmade || found.is_some() && has_no_files(&path) => Some(true),
             // An undo that was killed after it had removed our part of the record.
             Ok(None) => is_left_over(place, git, (id, spawn), &path)?.then_some(true),
             Err(_) => None,

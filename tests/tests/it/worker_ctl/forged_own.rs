@@ -1,7 +1,7 @@
 //! worker-ctl in the person's own repository, of which an agent writes all but the configuration and the hooks.
 
 use crate::support::floor::Floor;
-use crate::support::spawn::subtree;
+use crate::support::spawn::{state, subtree};
 use crate::support::worker::{head, refused, tip, tree, up, work};
 use crate::support::world::{Repo, World, which, write};
 
@@ -226,6 +226,8 @@ fn commits_that_land_as_they_are_are_each_reviewed() {
     // Nor do they after a review of the whole.
     app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
     w.at(app.path.with_file_name("eve")).commit("e", "e\n");
+    // Nor does a journal of a spawn that nobody began keep it from being adopted.
+    write(&state(&app, "journal/abc.json"), "{\"id\":\"eve\"}");
     app.run("worker-ctl", &["add", "--worktree", "../eve"]).succeeds().any_err();
     floor.ctl(&["review", "eve"]).exit(0).any_out().any_err();
     floor.ctl(&["accept", "eve", "--land", "commits"]).exit(2).err_has("was reviewed as one commit");

@@ -86,11 +86,15 @@ fn a_forged_spawn_takes_back_nothing_of_a_persons() {
         let journal = json!({"v": 1, "id": id, "name": id, "branch": id, "path": w.home("empty"), "makes_branch": true,
             "base_sha": tip(id), "makes_dirs": [w.home("empty")]});
         write(&state(&app, &format!("journal/{UID}.json")), &journal.to_string());
+        app.spawn(&["list"]).exit(0).out_has("byhand");
         look_at_everything(&app);
         assert!(w.home("empty").is_dir() && hand.has("README.md"), "{id}");
         assert!(!branch_named(&app, id).is_empty(), "{id}");
         assert_eq!(hand.git(&["status", "--porcelain"]), "", "{id}");
     }
+    std::fs::remove_dir_all(state(&app, "journal")).unwrap();
+    write(&state(&app, "journal"), "");
+    app.spawn(&["list"]).exit(0).out_has("byhand");
 }
 
 #[test]
