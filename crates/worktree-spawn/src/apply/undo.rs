@@ -96,9 +96,10 @@ fn record_of(place: &Place, git: &Git, id: &str, spawn: &SpawnJournal) -> Result
         let text = fs::read_no_follow(&dir.join("HEAD")).unwrap_or_default().unwrap_or_default();
         let on_branch = String::from_utf8_lossy(&text).trim() == head || place.has_ref_storage;
         let Some(path) = recorded_path(&dir).ok().flatten() else { continue };
-        // Earlier versions of git write a commit of zeros first.
+        // Earlier versions of git write a commit of zeros first. All write the index after the head.
         let has_no_head = !place.has_ref_storage && text.trim_ascii().iter().all(|byte| *byte == b'0');
-        let is_unmade = has_no_head && path.file_name() == Some(OsStr::new(&spawn.name)) && has_no_files(&path);
+        let is_named = path.file_name() == Some(OsStr::new(&spawn.name));
+        let is_unmade = has_no_head && is_named && has_no_files(&path) && !dir.join("index").exists();
         if !on_branch && !is_unmade {
             continue;
         }

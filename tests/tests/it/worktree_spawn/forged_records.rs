@@ -159,7 +159,13 @@ fn a_forged_journal_undoes_no_worktree_that_a_person_made() {
     // The same while the worktree is away.
     a.sh("git checkout -q .mcp.json && git update-ref refs/worktree/keep $(git commit-tree -m x HEAD^{tree})").exit(0);
     std::fs::rename(&a.path, w.home("away")).unwrap();
-    for (id, agent) in [("main.a", "a"), ("main.z", "pers")] {
+    // Nor does an empty head say that git has not made it yet.
+    let staged = app.worktree("staged");
+    staged.write("new", "mine\n");
+    staged.git(&["add", "new"]);
+    std::fs::rename(&staged.path, w.home("staged")).unwrap();
+    write(&app.path.join(".git/worktrees/staged/HEAD"), "");
+    for (id, agent) in [("main.a", "a"), ("main.z", "pers"), ("staged", "staged")] {
         let journal = json!({"v": 2, "id": id, "name": agent, "makes_branch": false, "base_sha": sha});
         write(&state(&app, &format!("journal/{UID}.json")), &journal.to_string());
         look_at_everything(&app);
