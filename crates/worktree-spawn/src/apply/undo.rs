@@ -20,7 +20,7 @@ use crate::facts::repository;
 use crate::identity::{Agent, new_uid};
 use crate::journal::{OpenJournal, SpawnJournal};
 use crate::layout;
-use crate::repository_view::{Place, is_same};
+use crate::repository_view::{Place, Worktree, is_same};
 
 /// The files that git and this tool write into a new worktree.
 const OURS: [&str; 8] =
@@ -222,6 +222,11 @@ pub fn undo(place: &Place, git: &Git, mut open: OpenJournal<SpawnJournal>, lost:
     }
     if let Some(note) = take_back(place, git, &open, entry.as_ref())? {
         left += &format!("; {note}");
+    }
+    if entry.is_none() && !spawn.is_own() {
+        let is_on_branch = |worktree: &Worktree| worktree.branch.as_deref() == Some(branch_of(&open.id, &spawn));
+        let other = repository::worktrees(place)?.into_iter().find(is_on_branch);
+        left += &other.map_or_else(String::new, |it| format!("; {} stays, which it did not make", it.path.display()));
     }
     if let Some(entry) = &entry {
         // What is empty now was made for the worktree.

@@ -87,7 +87,8 @@ fn a_forged_spawn_takes_back_nothing_of_a_persons() {
             "base_sha": tip(id), "makes_dirs": [w.home("empty")]});
         write(&state(&app, &format!("journal/{UID}.json")), &journal.to_string());
         app.spawn(&["list"]).exit(0).out_has("byhand");
-        look_at_everything(&app);
+        let said = look_at_everything(&app);
+        assert_eq!(said.contains("byhand stays, which it did not make"), id == "byhand", "{said}");
         assert!(w.home("empty").is_dir() && hand.has("README.md"), "{id}");
         assert!(!branch_named(&app, id).is_empty(), "{id}");
         assert_eq!(hand.git(&["status", "--porcelain"]), "", "{id}");
