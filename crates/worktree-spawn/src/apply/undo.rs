@@ -238,13 +238,17 @@ pub fn undo(place: &Place, git: &Git, mut open: OpenJournal<SpawnJournal>, lost:
     Ok(UndoneSpawn::Undone(left))
 }
 
+/// Whether git itself has locked a record, until its worktree is made.
+fn is_initializing(record: &Path) -> bool {
+    let lock = fs::read_no_follow(&record.join("locked"));
+    lock.is_ok_and(|why| why.is_some_and(|why| why.trim_ascii() == b"initializing"))
+}
+
 /// Whether somebody moved, ran or locked the worktree, committed, or has more in it than a spawn writes. A journal may be
 /// forged: what anybody has used stays.
 fn is_used(place: &Place, git: &Git, (id, spawn): (&str, &SpawnJournal), entry: &WorktreeRecord) -> Result<bool> {
     let is_moved = !spawn.name.is_empty() && entry.path.file_name() != Some(OsStr::new(&spawn.name));
-    // git itself locks it until it is made.
-    let lock = fs::read_no_follow(&entry.dir.join("locked"));
-    let is_locked = lock.map_or(true, |why| why.is_some_and(|why| why.trim_ascii() != b"initializing"));
+    let is_locked = entry.dir.join("locked").exists() && !is_initializing(&entry.dir);
     if is_moved || agent_run::load(&place.shared(), id)?.is_some() || is_locked {
         return Ok(true);
     }
@@ -323,8 +327,14 @@ fn take_back(
         fs::create_private_dir(&layout::gone_dir(&place.shared()))?;
         place.move_state(&entry.dir, &aside)?;
         place.remove_state(&aside)?;
-        fs::remove_empty_dir(&place.common_dir.join("worktrees"));
     }
+    let records = place.common_dir.join("worktrees");
+    // A git that was killed at once has locked its record, and written nothing else.
+    let begun = records.join(&spawn.name);
+    if fs::list(&begun).is_ok_and(|names| names == ["locked"]) && is_initializing(&begun) {
+        place.remove_state(&begun)?;
+    }
+    fs::remove_empty_dir(&records);
     let mut stays = None;
     if spawn.makes_branch {
         let decided = if spawn.is_own() { Decided::Here } else { Decided::ByJournal };

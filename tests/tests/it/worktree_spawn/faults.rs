@@ -88,8 +88,10 @@ fn a_subtree_is_made_also_where_its_journal_cannot_be_deleted() {
 fn a_record_that_a_killed_git_has_half_made_is_taken_back() {
     let w = World::new();
     let app = app(&w);
-    // The head is written last, and then its lock goes.
-    let half = "case $WHEN in locked) printf initializing > locked ;; *) rm HEAD && : > commondir ;; esac";
+    // The lock is written first, the head last, and then the lock goes.
+    let lock = "printf initializing > locked";
+    let begun = format!("rm -r * '{}' && {lock}", app.path.join(".shopfloor/worktrees/x").display());
+    let half = format!("case $WHEN in begun) {begun} ;; locked) {lock} ;; *) rm HEAD && : > commondir ;; esac");
     let whom = "[ $WHEN = alone ] || kill -KILL $PPID; kill -KILL $$";
     let at = app.path.join(".git/worktrees/x");
     let end = format!("case $WHEN:$* in ?*:*' worktree add '*) cd '{}' && {half}; {whom} ;; esac", at.display());
@@ -97,10 +99,11 @@ fn a_record_that_a_killed_git_has_half_made_is_taken_back() {
     let spawn = |when| app.run_with("worktree-spawn", &["subtree", "x"], &[("WHEN", when)]);
     spawn("alone").exit(4).err_has("nothing of the subtree was kept");
     assert_nothing_left(&app, "x", "git was killed");
-    for when in ["headless", "locked"] {
+    for when in ["begun", "headless", "locked"] {
         assert!(spawn(when).any_status().any_out().any_err().status.is_none(), "{when}");
         app.spawn(&["subtree", "x"]).exit(0).any_out().err_has("undid the spawn of main.x, which was killed");
         assert_eq!(app.git(&["worktree", "list"]).lines().count(), 2, "{when}");
+        assert!(at.join("HEAD").exists(), "{when}");
         app.spawn(&["-q", "remove", "x"]).exit(0).any_out();
     }
 }
