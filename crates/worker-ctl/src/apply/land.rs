@@ -9,6 +9,7 @@ use crate::apply::rebase::{self, Rebased};
 use crate::apply::{check, deliver, land_on_parent, landing_lfs, publish, sandbox, transition};
 use crate::context::Context;
 use crate::facts::conflicts::ConflictedFile;
+use crate::facts::work_summary;
 use crate::facts::worker_state::Standing;
 use crate::failure;
 use crate::layout::RootLock;
@@ -50,6 +51,7 @@ pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>
     }
     let objects = match &plan.landing {
         Landing::Commit { tree } | Landing::Commits { tree } | Landing::Copies { tree } => {
+            work_summary::commits(&ctx.repo, &ctx.repo.range(&ctx.repo.begin(&plan.sha)?, &plan.sha))?;
             landing_lfs::read(ctx, Some(worker.checkout()), &plan.base, tree)?
         }
         Landing::Nothing | Landing::Conflict | Landing::Behind => Vec::new(),

@@ -215,8 +215,8 @@ fn a_commit_whose_encoding_makes_another_text_of_it_is_not_reviewed() {
     // An even number of bytes becomes nothing.
     for author in ["Ada", "Adams"] {
         forged(author, "\\nencoding UTF-16");
-        for command in ["review", "accept"] {
-            floor.ctl(&[command, "adam"]).exit(1).any_out().err_has("git reads another text");
+        for command in [&["review", "adam"][..], &["accept", "adam", "-n"], &["accept", "adam"]] {
+            floor.ctl(command).exit(1).any_out().err_has("git reads another text");
         }
     }
     // Here one text can be written in several ways.

@@ -227,7 +227,7 @@ fn commits_that_land_as_they_are_are_each_reviewed() {
     app.git(&["worktree", "add", "-q", "-b", "eve", "../eve"]);
     w.at(app.path.with_file_name("eve")).commit("e", "e\n");
     // Nor does a journal of a spawn that nobody began keep it from being adopted.
-    write(&state(&app, "journal/abc.json"), "{\"id\":\"eve\"}");
+    write(&state(app, "journal/abc.json"), "{\"id\":\"eve\"}");
     app.run("worker-ctl", &["add", "--worktree", "../eve"]).succeeds().any_err();
     floor.ctl(&["review", "eve"]).exit(0).any_out().any_err();
     floor.ctl(&["accept", "eve", "--land", "commits"]).exit(2).err_has("was reviewed as one commit");
