@@ -329,12 +329,11 @@ pub fn main<C: CommandLine>(tool: &'static str, run: impl FnOnce(&Ui, &Env, C) -
             let ui = Ui::new(tool, &env, options(&env, &common));
             env.is_dry = common.dry_run;
             let there = common.dirs.iter().try_fold(env, |env, dir| env.at(Path::new(dir)));
-            let done = there.and_then(|env| run(&ui, &env, cli)).unwrap_or_else(|failure| report(&ui, failure));
-            match ui.unwritten() {
-                Some(failure) if done == Exit::Done => {
+            match (there.and_then(|env| run(&ui, &env, cli)), ui.unwritten()) {
+                (Ok(Exit::Done | Exit::No), Some(failure)) => {
                     report(&ui, failure.details(["only that is lost: what there was to do is done".to_owned()]))
                 }
-                _ => done,
+                (done, _) => done.unwrap_or_else(|failure| report(&ui, failure)),
             }
         }
     };

@@ -250,4 +250,20 @@ mod tests {
         assert_eq!(parse(&format!("12 (x) {threads}")), Some((7, 9876)));
         assert_eq!(parse("nonsense"), None);
     }
+
+    #[test]
+    fn a_process_is_in_a_directory_that_was_removed_and_in_no_other() {
+        use std::io::Read;
+        let here = tempfile::tempdir().unwrap();
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "mkdir x && cd x && rmdir ../x && echo && exec cat"]).current_dir(here.path());
+        let mut child =
+            command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let is_in = [here.path(), &here.path().join("x")].map(|dir| is_in_deleted(pid, dir));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert_eq!(is_in, [false, cfg!(target_os = "linux")]);
+    }
 }

@@ -56,7 +56,9 @@ pub fn is_contained(place: &Place, git: &Git, tip: &str, into: &str) -> Result<b
     let squashed = aside(commit_cmd(git, dir, &[&tree, "-p", &base, "-m", "squashed"])).capture();
     let cherry = squashed.and_then(|made| aside(git.cmd(dir)).args(["cherry", into, &made.text()]).capture());
     fs::remove_tree(own.path())?;
-    let has_patch = cherry?.text().starts_with("- ");
+    let cherry = cherry?;
+    // That very commit may be there.
+    let has_patch = cherry.status.success() && !cherry.text().starts_with('+');
     Ok(has_patch && has_verbatim(git, dir, ("diff", format!("{base}..{tip}")), &format!("{base}..{into}"))?)
 }
 

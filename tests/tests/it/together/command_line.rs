@@ -162,6 +162,7 @@ fn readers_that_go_away_cancel_nothing_and_a_full_disk_is_said() {
     for json in ["", "--json"] {
         app.sh(&format!("sweatfile-apply show {json} > /dev/full")).exit(4).err_has("cannot write the answer");
     }
+    app.sh("sweatfile-apply check --json > /dev/full").exit(4).err_has("cannot write the answer");
     app.sh("shopfloor --help > /dev/full").exit(4).err_has("cannot write the answer");
 }
 
