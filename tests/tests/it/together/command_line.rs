@@ -162,6 +162,8 @@ fn readers_that_go_away_cancel_nothing_and_a_full_disk_is_said() {
     for json in ["", "--json"] {
         app.sh(&format!("sweatfile-apply show {json} > /dev/full")).exit(4).err_has("cannot write the answer");
     }
+    w.area("git_excludes = [\"more\"]\n");
+    app.apply(&["check", "--json"]).exit(1).any_out();
     app.sh("sweatfile-apply check --json > /dev/full").exit(4).err_has("cannot write the answer");
     app.sh("shopfloor --help > /dev/full").exit(4).err_has("cannot write the answer");
 }
