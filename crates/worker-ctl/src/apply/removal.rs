@@ -122,7 +122,6 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     let mut kept = keep(ctx, worker, &losses, is_forced)?;
     let removed = || -> Result<Vec<String>> {
         let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
-        trash::note_kept(ctx, worker, &aside)?;
         if branch_stays(worker, &losses) {
             let into = &ctx.repo.branch;
             ctx.ui.note(format!("the branch {} stays: it has commits that {into} lacks", worker.branch));

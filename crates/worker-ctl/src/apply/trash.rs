@@ -256,13 +256,14 @@ pub fn remove_worktree(ctx: &Context<'_>, worker: &Worker, is_kept: bool) -> Res
     let mut kept = Vec::new();
     if tree.is_dir() || losses.has_modules {
         let dir = create_trash_dir(ctx, worker)?;
+        kept.push(dir.display().to_string());
+        note_kept(ctx, worker, &kept)?;
         if tree.is_dir() {
             fs::rename_new(tree, &dir.join("worktree"))?;
         }
         if losses.has_modules {
             fs::rename_new(&admin.join("modules"), &dir.join("modules"))?;
         }
-        kept.push(dir.display().to_string());
     }
     fs::remove_tree(&admin).map(|()| kept)
 }

@@ -108,7 +108,8 @@ pub fn look(env: &Env, path: &Path) -> Result<Adoptable> {
     Ok(Adoptable { path, branch, repo, record })
 }
 
-/// Exit 1 for a worktree without files whose spawn is under way, or was killed: the next one would undo it.
+/// Exit 1 for a worktree of worktree-spawn's, or without files, whose spawn is under way, or was killed: the next one would
+/// undo it. A journal alone, which an agent can write, says nothing of others.
 fn refuse_half_made(repo: &Repo, path: &Path, branch: &str) -> Result<()> {
     let dir = repo.shared_state("worktree-spawn").join("journal");
     let journals = fs::list(&dir).unwrap_or_default().into_iter().map(|name| dir.join(name));
@@ -118,7 +119,8 @@ fn refuse_half_made(repo: &Repo, path: &Path, branch: &str) -> Result<()> {
         spawn["branch"].as_str().or(spawn["id"].as_str()) == Some(branch)
     };
     let mut journals = journals.filter(|journal| journal.extension().is_some_and(|end| end == "json"));
-    match has_no_files(path) && journals.any(is_its) {
+    let is_spawns = has_no_files(path) || repo.worktree_state("worktree-spawn").join("identity.json").exists();
+    match is_spawns && journals.any(is_its) {
         false => Ok(()),
         true => Err(failure::WRONG_STATE
             .failure(format!("the spawn of {} is under way, or was killed", path.display()))

@@ -53,7 +53,10 @@ pub fn commits(repo: &WorkRepo, range: &[String]) -> Result<Vec<[String; 5]>> {
         if author.is_empty() || !encoding.is_empty() && is_another(&repo.ask(&repo.top, &["cat-file", "commit", id])?) {
             return Err(failure::WRONG_STATE
                 .failure(format!("git reads another text than others do in the commit {id}"))
-                .hint("ask for it to be made anew: `git commit --amend --reset-author`"));
+                .hint(format!(
+                    "ask for it to be made anew: `git -c i18n.commitEncoding=UTF-8 rebase --exec 'git commit --amend \
+                     --no-edit --reset-author' {id}^`"
+                )));
         }
         found.push(commit.map(str::to_owned));
     }

@@ -248,7 +248,7 @@ fn is_initializing(record: &Path) -> bool {
 /// forged: what anybody has used stays.
 fn is_used(place: &Place, git: &Git, (id, spawn): (&str, &SpawnJournal), entry: &WorktreeRecord) -> Result<bool> {
     let is_moved = !spawn.name.is_empty() && entry.path.file_name() != Some(OsStr::new(&spawn.name));
-    let is_locked = entry.dir.join("locked").exists() && !is_initializing(&entry.dir);
+    let is_locked = entry.dir.join("locked").symlink_metadata().is_ok() && !is_initializing(&entry.dir);
     if is_moved || agent_run::load(&place.shared(), id)?.is_some() || is_locked {
         return Ok(true);
     }
@@ -331,7 +331,8 @@ fn take_back(
     let records = place.common_dir.join("worktrees");
     // A git that was killed at once has locked its record, and written nothing else.
     let begun = records.join(&spawn.name);
-    if fs::list(&begun).is_ok_and(|names| names == ["locked"]) && is_initializing(&begun) {
+    let is_plain = begun.file_name() == Some(OsStr::new(&spawn.name));
+    if is_plain && fs::list(&begun).is_ok_and(|names| names == ["locked"]) && is_initializing(&begun) {
         place.remove_state(&begun)?;
     }
     fs::remove_empty_dir(&records);

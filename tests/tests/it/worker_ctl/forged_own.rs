@@ -229,6 +229,10 @@ fn commits_that_land_as_they_are_are_each_reviewed() {
     // Nor does a journal of a spawn that nobody began keep it from being adopted.
     write(&state(app, "journal/abc.json"), "{\"id\":\"eve\"}");
     app.run("worker-ctl", &["add", "--worktree", "../eve"]).succeeds().any_err();
+    // One that worktree-spawn makes is refused until its spawn is over, also once it has files.
+    let half = app.spawn(&["subtree", "half"]).exit(0).any_err().stdout.trim().to_owned();
+    write(&state(app, "journal/abd.json"), "{\"id\":\"main.half\"}");
+    app.run("worker-ctl", &["add", "--worktree", &half]).exit(1).err_has("is under way, or was killed");
     floor.ctl(&["review", "eve"]).exit(0).any_out().any_err();
     floor.ctl(&["accept", "eve", "--land", "commits"]).exit(2).err_has("was reviewed as one commit");
     floor.ctl(&["accept", "eve"]).exit(0).any_out().any_err();
