@@ -29,13 +29,13 @@ impl Git {
         let remembered = remembered.map(|text| PathBuf::from(OsString::from_vec(text)));
         let own = common_dir.canonicalize().ok();
         let leads_here = |dir: &PathBuf| own.is_some() && private_dir(dir) == own;
-        // A separate git directory called `.git` has nothing beside it.
-        let is_beside_files = || common_dir.ends_with(".git") && fs::list(parent).is_ok_and(|names| names.len() > 1);
-        let remembered = remembered.filter(leads_here).filter(|_| !is_beside_files());
+        let remembered = remembered.filter(leads_here);
         if let (true, Some(worktree)) = (git_dir == common_dir, worktree) {
             // Any agent can lead its worktree, or a directory in it, to the main checkout's git directory.
+            // A separate git directory called `.git` has nothing beside it.
+            let has_files = || fs::list(parent).is_ok_and(|names| names.len() > 1);
             let is_led = worktree.join(".git").symlink_metadata().is_ok_and(|meta| !meta.is_dir());
-            let is_beside = is_led && is_beside_files();
+            let is_beside = common_dir.ends_with(".git") && is_led && has_files();
             let real = |dir: &Path| dir.canonicalize().ok();
             let checkout = match remembered.filter(|checkout| real(checkout) != real(worktree)) {
                 Some(checkout) => checkout,
