@@ -34,8 +34,8 @@ pub struct AgentProgram {
     pub resume: &'static str,
     /// The words that make it continue the conversation that `{conversation}` stands for.
     pub resume_conversation: &'static str,
-    /// A regular expression for the line it shows once it takes input.
-    pub ready: &'static str,
+    /// Regular expressions for the line it shows once it takes input: in a new conversation, and in one that it continues.
+    pub ready: [&'static str; 2],
     /// How many seconds it may take until then.
     pub ready_secs: u64,
     /// Questions it may ask before that.
@@ -236,7 +236,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         resume: "--continue",
         resume_conversation: "--resume {conversation}",
         // Its input line has a no-break space after the mark; the marks of its menus have a blank.
-        ready: "^❯\u{a0}",
+        ready: ["^❯\u{a0}"; 2],
         ready_secs: 30,
         dialogs: &[
             ProgramDialog { when: "Yes, I trust this folder", choose: "Yes, I trust this folder" },
@@ -289,7 +289,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         resume: "resume --last",
         resume_conversation: "resume {conversation}",
         // The last line names the model once there is a session. The mark alone is also that of its menus.
-        ready: r"(?s)^› .*\n  \S+ .* · ",
+        ready: [r"(?s)^› .*\n  \S+ .* · "; 2],
         ready_secs: 30,
         dialogs: &[ProgramDialog { when: "Trust and continue", choose: "Trust and continue" }],
         clear: Some("/clear"),
@@ -323,7 +323,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         task: TaskDelivery::Argv(&["-i", "{task}"]),
         resume: "--resume latest",
         resume_conversation: "--resume {conversation}",
-        ready: r"^ [>*!] +Type your message",
+        ready: [r"^ [>*!] +Type your message"; 2],
         ready_secs: 60,
         dialogs: &[],
         clear: Some("/clear"),
@@ -362,7 +362,7 @@ pub const PROGRAMS: &[AgentProgram] = &[
         task: TaskDelivery::Paste,
         resume: "",
         resume_conversation: "",
-        ready: r"^\S*> ?$",
+        ready: [r"^\S*> ?$"; 2],
         ready_secs: 60,
         dialogs: &[],
         clear: Some("/clear"),
@@ -389,8 +389,9 @@ pub const PROGRAMS: &[AgentProgram] = &[
         // With `--continue` it does not submit the text of `--prompt`.
         resume: "",
         resume_conversation: "--session {conversation}",
-        // The first on an empty screen, the second below a conversation that is continued.
-        ready: r"Ask anything|ctrl\+p commands +• OpenCode",
+        // It may show its empty screen before it has opened the conversation that it is to continue, and a text that is typed
+        // there begins another.
+        ready: [r"Ask anything|ctrl\+p commands +• OpenCode", r"ctrl\+p commands +• OpenCode"],
         ready_secs: 120,
         dialogs: &[],
         clear: Some("/new"),

@@ -51,6 +51,9 @@ pub struct AgentTable {
 #[serde(default, deny_unknown_fields)]
 pub struct Ready {
     pub pattern: Option<String>,
+    /// The pattern where it continues a conversation, if that is another one.
+    #[serde(skip)]
+    pub continued: Option<String>,
     pub timeout_secs: Option<u64>,
     pub delay_ms: Option<u64>,
     pub none: bool,
@@ -123,6 +126,7 @@ impl AgentTable {
             TaskDelivery::Paste => (Delivery::Paste, Vec::new()),
         };
         let timeout_secs = Some(program.ready_secs);
+        let [pattern, continued] = program.ready.map(|pattern| Some(pattern.to_owned()));
         Some(AgentTable {
             command: words(program.worker_command),
             env: program.variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
@@ -134,7 +138,7 @@ impl AgentTable {
             resume_conversation: words(program.resume_conversation),
             hooks: program.hooks.map(|_| program.name.to_owned()),
             delivery,
-            ready: Ready { pattern: Some(program.ready.into()), timeout_secs, ..Ready::default() },
+            ready: Ready { pattern, continued, timeout_secs, ..Ready::default() },
             dialogs: program.dialogs.iter().map(dialog).collect(),
             end: End::Hangup,
             clear: program.clear.map(str::to_owned),
@@ -194,7 +198,7 @@ mod tests {
         // The line that tells of the mode later on is no question, and a menu is no input line.
         let input = "❯\u{a0}\n  bypass permissions on (shift+tab to cycle)\n";
         assert!((0..3).all(|n| !shows(n, input)));
-        let ready = regex(claude.ready).unwrap();
+        let ready = regex(claude.ready[0]).unwrap();
         assert!(ready.is_match(input) && !ready.is_match(bypass));
     }
 }

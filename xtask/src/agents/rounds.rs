@@ -142,7 +142,8 @@ fn kill(lab: &mut Lab<'_>, _: usize) -> Result<String> {
     goes_on.with_context(|| format!("its screen:\n{}", lab.screen("adam")))?;
     let prompts = lab.prompts_since(before);
     let knows = prompts[0].prompts.iter().any(|text| text.contains("Long work"));
-    ensure!(knows && prompts.len() == 1, "{} prompts; the task is known: {knows}", prompts.len());
+    let told = || format!("{} prompts; the task is known: {knows}; its screen:\n{}", prompts.len(), lab.screen("adam"));
+    ensure!(knows && prompts.len() == 1, "{}", told());
     if is_fresh {
         lab.ctl(&["reset", "adam", "--force"])?;
     } else {

@@ -252,20 +252,25 @@ impl Forge {
             Some(all) => is_list && all.iter().all(|one| one[number].is_u64()),
             None => !is_list && answer[number].is_u64(),
         };
-        let start: String = text.chars().take(200).collect();
-        let name = self.kind.program();
-        let odd = || FORGE.failure(format!("{name} answered something else")).hint("try a newer version of it");
-        is_answer.then_some(answer).ok_or_else(|| odd().details([format!("  {}", printable(&start))]))
+        is_answer.then_some(answer).ok_or_else(|| self.odd(&text))
     }
 
-    /// The same of an answer in pages, which come one after the other.
-    fn pages(&self, args: &[&str]) -> Result<Vec<Value>> {
+    /// The elements of the list that stands in each page of an answer at this JSON pointer. Pages come one after the other.
+    fn listed(&self, args: &[&str], at: &str) -> Result<Vec<Value>> {
         let text = self.ask(args, "")?;
         let pages = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
-        let pages = pages.collect::<serde_json::Result<Vec<Value>>>();
-        // Nothing is no answer.
-        let pages = pages.and_then(|pages| if pages.is_empty() { serde_json::from_str("") } else { Ok(pages) });
-        pages.map_err(|e| self.no_json(e))
+        let pages = pages.collect::<serde_json::Result<Vec<Value>>>().map_err(|e| self.no_json(e))?;
+        let lists = pages.iter().map(|page| page.pointer(at).and_then(Value::as_array).cloned());
+        let lists = lists.collect::<Option<Vec<_>>>().filter(|lists| !lists.is_empty());
+        Ok(lists.ok_or_else(|| self.odd(&text))?.concat())
+    }
+
+    fn odd(&self, text: &str) -> Failure {
+        let start: String = text.chars().take(200).collect();
+        FORGE
+            .failure(format!("{} answered something else", self.kind.program()))
+            .details([format!("  {}", printable(&start))])
+            .hint("try a newer version of it")
     }
 
     fn no_json(&self, e: serde_json::Error) -> Failure {
@@ -350,7 +355,10 @@ impl Forge {
             Kind::GitLab => (["issue", "view", &number, "--output", "json", "--repo", &repo], "description"),
         };
         let issue = self.asked(&words, false)?;
-        Ok((text(&issue["title"]), text(&issue[body])))
+        match issue["title"].as_str() {
+            Some(title) => Ok((title.to_owned(), text(&issue[body]))),
+            None => Err(self.odd(&issue.to_string())),
+        }
     }
 
     /// Fetches a request's last commit under a ref of ours, which is returned. No branch moves.

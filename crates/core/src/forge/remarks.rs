@@ -1,7 +1,5 @@
 //! What reviewers say in the threads of a request.
 
-use serde_json::Value;
-
 use super::request::text;
 use super::{Forge, Kind};
 use crate::error::Result;
@@ -31,7 +29,6 @@ impl Forge {
     /// What is said in the unresolved threads of a request.
     pub fn remarks(&self, number: u64) -> Result<Vec<Remark>> {
         let number = number.to_string();
-        let nodes = |value: &Value| value["nodes"].as_array().cloned().unwrap_or_default();
         let mut remarks = Vec::new();
         match self.kind {
             Kind::GitHub => {
@@ -39,10 +36,10 @@ impl Forge {
                 let vars = [format!("owner={owner}"), format!("name={name}"), format!("number={number}")];
                 let query = format!("query={THREADS}");
                 let words = ["api", "graphql", "--paginate", "--hostname", &self.place.host, "-f", &query];
-                let pages = self.pages(&[&words[..], &["-f", &vars[0], "-f", &vars[1], "-F", &vars[2]]].concat())?;
-                let threads = |page: &Value| nodes(&page["data"]["repository"]["pullRequest"]["reviewThreads"]);
-                for thread in pages.iter().flat_map(threads) {
-                    for said in nodes(&thread["comments"]).iter().filter(|_| thread["isResolved"] == false) {
+                let words = [&words[..], &["-f", &vars[0], "-f", &vars[1], "-F", &vars[2]]].concat();
+                for thread in self.listed(&words, "/data/repository/pullRequest/reviewThreads/nodes")? {
+                    let said = thread["comments"]["nodes"].as_array();
+                    for said in said.into_iter().flatten().filter(|_| thread["isResolved"] == false) {
                         let trusted = ["OWNER", "MEMBER", "COLLABORATOR"];
                         remarks.push(Remark {
                             path: text(&thread["path"]),
@@ -57,9 +54,8 @@ impl Forge {
             Kind::GitLab => {
                 let project = self.place.path.replace('/', "%2F");
                 let way = format!("projects/{project}/merge_requests/{number}/discussions?per_page=100");
-                let pages = self.pages(&["api", "--paginate", "--hostname", &self.place.host, &way])?;
-                let threads = pages.iter().filter_map(Value::as_array).flatten();
-                let notes = threads.filter_map(|thread| thread["notes"].as_array());
+                let threads = self.listed(&["api", "--paginate", "--hostname", &self.place.host, &way], "")?;
+                let notes = threads.iter().filter_map(|thread| thread["notes"].as_array());
                 for said in notes.flatten().filter(|said| said["resolvable"] == true && said["resolved"] == false) {
                     // Who may write to the repository, these answers do not tell.
                     remarks.push(Remark {

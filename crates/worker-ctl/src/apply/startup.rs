@@ -44,7 +44,9 @@ pub fn wait_ready(
     if let Some(millis) = agent.ready.delay_ms {
         thread::sleep(Duration::from_millis(millis));
     }
-    let pattern = agent.ready.pattern.as_deref().map(regex).transpose()?;
+    let is_continued = worker.work.conversation.is_some() && !agent.resume_conversation.is_empty();
+    let pattern = agent.ready.continued.as_ref().filter(|_| is_continued).or(agent.ready.pattern.as_ref());
+    let pattern = pattern.map(|pattern| regex(pattern)).transpose()?;
     let mut dialogs: Vec<&Dialog> = agent.dialogs.iter().collect();
     let mut keys = (!agent.startup_keys.is_empty()).then_some(&agent.startup_keys);
     let has_ended = || Ok::<_, Failure>(tmux.pane_of(worker)?.is_none_or(|pane| pane.end.is_some()));

@@ -283,6 +283,8 @@ fn a_forge_that_cannot_be_asked_is_a_problem_beside_the_table() {
             app.shopfloor(words).exit(1).err_has("gh answered something else").err_has(&format!("  {odd}\n"));
         }
     }
+    w.program("gh", "echo '{\"number\": 34}'");
+    app.shopfloor(&["new", "issue:34", "--yes"]).exit(1).err_has("gh answered something else");
     assert_eq!(app.git(&["branch", "--list"]), "* main\n");
 }
 

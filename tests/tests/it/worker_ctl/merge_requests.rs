@@ -41,6 +41,9 @@ fn merge_requests_go_through_glab() {
     let told = floor.ctl(&["status", "--requests", "--json"]).exit(0).any_err().json()["workers"][0]["request"].clone();
     assert_eq!((&told["number"], &told["state"], &told["ci"]), (&json!(7), &json!("open"), &json!("none")));
     floor.ctl(&["reject", "adam", "--from-request"]).exit(1).err_has("glab");
+    // An answer of another kind does not tell that nothing is said.
+    std::fs::write(w.home("threads"), "[]\n{\"message\": \"moved\"}").unwrap();
+    floor.ctl(&["reject", "adam", "--from-request"]).exit(1).err_has("glab answered something else");
     // What is said comes in pages.
     let note = json!({ "resolvable": true, "resolved": false, "body": "Say two.", "author": { "username": "ada" } });
     std::fs::write(w.home("threads"), format!("[]\n{}", json!([{ "notes": [note] }]))).unwrap();

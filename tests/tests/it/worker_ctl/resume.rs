@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::floor::Floor;
 use crate::support::worker::{
-    adopted_floor, by_hand, event, hook, program, prompts, staff, table, tmux, tree, up, work,
+    adopted_floor, by_hand, event, hook, hook_of, program, prompts, staff, table, tmux, tree, up, work,
 };
 use crate::support::world::{World, text, wait_for, which};
 
@@ -36,6 +36,24 @@ fn at_work(w: &World) -> (Floor<'_>, std::path::PathBuf) {
     wait_for(|| prompts(&log).len() == 1 && floor.prompts().len() == 1);
     hook(&floor, "adam", &event("UserPromptSubmit"));
     (floor, log)
+}
+
+/// opencode shows its empty screen until it has opened the conversation.
+#[test]
+fn a_text_is_not_typed_on_the_empty_screen_before_a_conversation_is_continued() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let body = "case \"$*\" in --version) exit ;; esac; echo 'Ask anything'
+        case \"$*\" in *'--session s-1'*) sleep 1; touch ~/opened ;; esac
+        echo '  ctrl+p commands    • OpenCode'; exec sleep 600";
+    w.program("opencode", body);
+    floor.ctl(&["add", "adam", "--agent", "opencode"]).succeeds();
+    floor.up();
+    floor.ctl(&["start", "adam", "--task", "think"]).succeeds().any_err();
+    hook_of(&floor, "adam", "opencode", r#"{"hook_event_name":"chat.message","session_id":"s-1","prompt":"think"}"#);
+    floor.ctl(&["down", "--force"]).succeeds();
+    floor.up();
+    assert!(w.home("opened").exists());
 }
 
 #[test]
