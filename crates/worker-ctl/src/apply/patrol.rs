@@ -35,8 +35,9 @@ pub enum PatrolScope {
     Sessions,
 }
 
-/// Records what has happened since the last patrol. If nothing has happened, this has no effect.
-pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
+/// Records what has happened since the last patrol. If nothing has happened, this has no effect. Returns whether a worker
+/// was passed over: a process that holds its lock is working on it, and may end without a look at what has happened.
+pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<bool> {
     if scope == PatrolScope::All {
         for worker in ctx.state()?.workers.into_values() {
             ctx.warn_on_failure(&worker.name, || sandbox::take_news(ctx, &worker).map(drop));
@@ -44,27 +45,27 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
         forget_removed(ctx)?;
         land_on_parent::retarget(ctx)?;
     }
-    let mut locks = Vec::new();
-    for (Worker { name, .. }, _) in look(ctx, scope)? {
-        // A process that holds a worker's lock is working on it, and records what happens itself.
-        locks.extend(ctx.try_lock(&name)?.map(|lock| (name, lock)));
+    let (mut locks, news) = (Vec::new(), look(ctx, scope)?);
+    for (Worker { name, .. }, _) in &news {
+        locks.extend(ctx.try_lock(name)?.map(|lock| (name, lock)));
     }
+    let is_passed_over = locks.len() < news.len();
     if locks.is_empty() {
-        return Ok(());
+        return Ok(is_passed_over);
     }
     // Read again under the locks: now no other process changes these workers.
     let state = ctx.state()?;
     let seen = Seen::read(ctx, &state, scope)?;
     for (name, _lock) in locks {
         ctx.check_ending()?;
-        let Some(worker) = state.workers.get(&name) else { continue };
-        ctx.warn_on_failure(&name, || {
+        let Some(worker) = state.workers.get(name) else { continue };
+        ctx.warn_on_failure(name, || {
             let mut now = worker.clone();
             while let Some(input) = next_input(ctx, &now, &seen, scope)? {
                 match transition::observe(ctx, &now, &input)? {
                     Some(after) if after != now => {
                         if matches!(input, Input::Exited { .. } | Input::SessionGone) {
-                            jobs::cancel(ctx, &[&name], true)?;
+                            jobs::cancel(ctx, &[name], true)?;
                         }
                         if let Input::Strayed { note: Some(note @ Note::TargetGone(_)) } = &input {
                             ctx.ui.warn(format!("{name}: {note}"));
@@ -78,7 +79,7 @@ pub fn tick(ctx: &Context<'_>, scope: PatrolScope) -> Result<()> {
             Ok(())
         });
     }
-    Ok(())
+    Ok(is_passed_over)
 }
 
 /// Records what has happened to one worker, whose lock the caller holds.

@@ -332,7 +332,7 @@ impl Rounds {
             let ctx = renewed.as_ref().unwrap_or(ctx);
             let _tick = ctx.lock_root(RootLock::Patrol)?;
             recover::finish_all(ctx)?;
-            patrol::tick(ctx, PatrolScope::All)?;
+            shared.is_passed_over.fetch_or(patrol::tick(ctx, PatrolScope::All)?, Ordering::Relaxed);
             let waits = patrol::refresh(ctx, false)?;
             // Nothing depends on it.
             let warnings = Mutex::new(Vec::new());

@@ -100,7 +100,7 @@ pub fn catch_up(ctx: &Context<'_>) {
 
 /// Patrols, so that decisions are based on the current state. A dry run does not.
 pub fn look(ctx: &Context<'_>) -> Result<()> {
-    if ctx.is_dry { Ok(()) } else { tick(ctx, PatrolScope::All) }
+    if ctx.is_dry { Ok(()) } else { tick(ctx, PatrolScope::All).map(drop) }
 }
 
 /// The workers that are named, or all. Exit 2 when neither is asked for.

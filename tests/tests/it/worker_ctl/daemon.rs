@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::support::floor::Floor;
 use crate::support::worker::{
-    Staying, commit, is_at, is_queued, kill_agent, marked, program, staff, table, tmux, tree, up, work,
+    Staying, commit, configure, is_at, is_queued, kill_agent, marked, program, staff, table, tmux, tree, up, work,
 };
 use crate::support::world::{World, skip, text, wait_for, which, write};
 
@@ -128,16 +128,22 @@ fn sessions_start_without_the_source() {
     std::fs::rename(w.home("away"), &floor.app.path).unwrap();
 }
 
+/// How often tmux has been asked for its panes from now on.
+fn count_looks(w: &World) -> impl Fn() -> usize {
+    let asked = w.home("asked");
+    let real = which("tmux");
+    let counted = format!("case \"$*\" in *list-panes*) echo >> ~/asked ;; esac; exec '{}' \"$@\"", real.display());
+    w.program("tmux", &counted);
+    move || std::fs::read(&asked).unwrap_or_default().len()
+}
+
 /// As by tmux's hook, while another command holds the worker.
 #[test]
 fn the_end_of_a_program_is_recorded_once_its_worker_is_free() {
     let w = World::new();
     let floor = staff(&w, &["adam"]);
     kill_agent(&floor, "adam");
-    let asked = || std::fs::read(w.home("asked")).unwrap_or_default().len();
-    let real = which("tmux");
-    let counted = format!("case \"$*\" in *list-panes*) echo >> ~/asked ;; esac; exec '{}' \"$@\"", real.display());
-    w.program("tmux", &counted);
+    let asked = count_looks(&w);
     let lock = File::open(floor.root.path.join("locks/worker-adam.lock")).unwrap();
     lock.lock().unwrap();
     let mut command = w.command(w.path("bin/worker-ctl"));
@@ -147,6 +153,30 @@ fn the_end_of_a_program_is_recorded_once_its_worker_is_free() {
     lock.unlock().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(text(&floor.status("adam"), "/fault"), "signal 9");
+}
+
+/// A command that is killed holds the worker, and ends without a look at what has happened and without a change to a file.
+#[test]
+fn a_running_up_sees_a_commit_soon_after_the_command_that_held_its_worker_has_ended() {
+    let w = World::new();
+    let floor = staff(&w, &["adam", "eve"]);
+    configure(&floor, "patrol_interval_secs = 60", "patrol_interval_secs = 3600");
+    for name in ["adam", "eve"] {
+        floor.ctl(&["start", name, "--task", "think"]).succeeds();
+    }
+    let asked = count_looks(&w);
+    let _up = Staying::new(&floor, &["up"]);
+    let reviews = || floor.root.read("state.json").matches("\"needs_review\"").count();
+    let lock = File::open(floor.root.path.join("locks/worker-adam.lock")).unwrap();
+    lock.lock().unwrap();
+    commit(&tree(&floor, "adam"), "Write a", &["a.txt"], "one\n");
+    commit(&tree(&floor, "eve"), "Write b", &["b.txt"], "one\n");
+    wait_for(|| reviews() == 1);
+    // It has looked at adam once more since then.
+    let before = asked();
+    wait_for(|| asked() > before + 4);
+    lock.unlock().unwrap();
+    wait_for(|| reviews() == 2);
 }
 
 #[test]
