@@ -38,8 +38,9 @@ pub const PLAIN: [&str; 14] = [
     "--dst-prefix=b/",
 ];
 
-/// For what a person is shown: attributes of a file that the configuration names could say that a text is none.
-pub const NO_ATTRIBUTES: [&str; 2] = ["-c", "core.attributesFile=/dev/null"];
+/// For what a person is shown: attributes of a file that the configuration names, and the configuration for files without
+/// one, could say that a text is none.
+pub const NO_ATTRIBUTES: [&str; 4] = ["-c", "core.attributesFile=/dev/null", "-c", "diff.default.binary=auto"];
 
 /// Options for a log in topological order that no setting changes.
 const LOGGED: [&str; 3] = ["--topo-order", "--no-show-signature", "--encoding=UTF-8"];

@@ -72,6 +72,12 @@ pub(super) struct Pinned {
     pub(super) index: Option<PathBuf>,
 }
 
+/// What an agent may have written beside its commits changes no history that we judge by, or that a person is shown.
+pub(super) fn as_committed(cmd: Cmd) -> Cmd {
+    let cmd = cmd.without_vars(LOCAL_VARS).var("GIT_NO_REPLACE_OBJECTS", "1");
+    cmd.var("GIT_GRAFT_FILE", "/dev/null").args(["-c", "advice.graftFileDeprecated=false"])
+}
+
 /// In a clone of ours, nothing that an agent wrote beside its commits replaces an object or makes git fetch one.
 pub(super) const AS_COMMITTED: &[(&str, &str)] = &[("GIT_NO_REPLACE_OBJECTS", "1"), ("GIT_NO_LAZY_FETCH", "1")];
 
@@ -266,7 +272,7 @@ impl Git {
 
     /// A git command for a person: in the foreground, with their pager, where there is no deadline.
     pub fn shown(&self, dir: &Path) -> Cmd {
-        self.pin(Cmd::new(&self.program, &self.env).dir(dir).without_vars(LOCAL_VARS).args(NO_PROGRAMS), dir)
+        self.pin(as_committed(Cmd::new(&self.program, &self.env).dir(dir).args(NO_PROGRAMS)), dir)
     }
 
     /// The stand-in for the common directory of a clone in which agents work, where they cannot write.

@@ -25,7 +25,7 @@ use crate::error::{Exit, Failure, Result};
 use crate::fs;
 use crate::proc::{self, Cmd, Output};
 
-use self::guard::{NO_FETCH, NO_PROGRAMS, Pinned, no_hooks};
+use self::guard::{NO_FETCH, NO_PROGRAMS, Pinned, as_committed, no_hooks};
 pub use self::guard::{leads_back, recorded_dir, recorded_path};
 pub use self::hook_config::ConfiguredHook;
 pub use self::in_common_dir::{ref_failure, require_plain_ref, when_unlocked};
@@ -139,9 +139,7 @@ impl Git {
     }
 
     fn own(&self, dir: &Path) -> Cmd {
-        // What an agent may have written beside its commits changes no history that we judge by.
-        let cmd = self.inherited(dir).without_vars(LOCAL_VARS).var("GIT_NO_REPLACE_OBJECTS", "1");
-        let cmd = cmd.var("GIT_GRAFT_FILE", "/dev/null").args(["-c", "advice.graftFileDeprecated=false"]);
+        let cmd = as_committed(self.inherited(dir));
         let cmd = self.quarantine.iter().fold(cmd, |cmd, (name, value)| cmd.var(*name, value));
         // A bare repository that we were led to is none that lies in somebody's way: `explicit` is for those.
         let cmd = cmd.args(["-c", "safe.bareRepository=all"].into_iter().filter(|_| dir != self.env.cwd));

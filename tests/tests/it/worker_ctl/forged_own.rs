@@ -376,8 +376,26 @@ fn attributes_in_the_git_directory_hide_nothing_from_a_review() {
     write(&attributes, "* -diff\n");
     app.git(&["config", "core.attributesFile", attributes.to_str().unwrap()]);
     app.git(&["config", "diff.orderFile", order.to_str().unwrap()]);
+    app.git(&["config", "diff.default.binary", "true"]);
     app.sh(&format!("mkfifo {}", order.display())).exit(0);
     floor.ctl(&["review", "adam"]).exit(0).any_err().out_has("+evil").out_has("tool | 1 +");
+}
+
+/// Each commit lands as it is, and has to be seen.
+#[test]
+fn grafts_hide_no_commit_from_a_review() {
+    let w = World::new();
+    let app = w.app();
+    app.git(&["worktree", "add", "-q", "../adam"]);
+    app.run("worker-ctl", &["add", "adam", "--worktree", "../adam", "--land", "commits"]).succeeds().any_err();
+    let adam = w.at(app.path.with_file_name("adam"));
+    let floor = Floor::of(app, &w);
+    adam.commit("hidden", "evil\n");
+    adam.git(&["rm", "-q", "hidden"]);
+    adam.git(&["commit", "-qm", "Remove it"]);
+    adam.commit("good", "good\n");
+    floor.app.write(".git/info/grafts", &format!("{} {}", head(&adam), tip(&floor)));
+    floor.ctl(&["review", "adam"]).exit(0).any_err().out_has("+evil").out_has("+good");
 }
 
 /// git starts what a configuration names in the worktree that it works on.

@@ -103,14 +103,20 @@ fn a_text_without_a_name_goes_to_nobody_if_another_has_landed_since_the_review()
 }
 
 #[test]
-fn review_uses_the_pager_of_the_person_and_not_that_of_the_clone() {
+fn review_uses_the_pager_of_the_person_and_not_that_of_a_repository() {
     let w = World::new();
     which("sed");
-    let floor = staff(&w, &["adam"]);
-    by_hand(&floor, "adam", &[("a.txt", "one\n")]);
-    for key in ["core.pager", "pager.diff"] {
-        floor.root.git(&["config", key, "touch ~/mark; cat"]);
+    let (staffed, adopted) = (staff(&w, &["adam"]), World::new());
+    by_hand(&staffed, "adam", &[("a.txt", "one\n")]);
+    let own = adopted_floor(&adopted);
+    by_hand(&own, "adam", &[("a.txt", "one\n")]);
+    for (key, floor) in ["core.pager", "pager.diff"].into_iter().flat_map(|key| [(key, &staffed.root), (key, &own.app)])
+    {
+        floor.git(&["config", key, "touch ~/mark; cat"]);
     }
+    own.app.on_terminal("TERM=xterm PAGER=cat worker-ctl review adam --interface git", "").exit(0).out_has("one");
+    assert!(!adopted.home("mark").exists(), "the repository's pager ran");
+    let floor = staffed;
     let review = |settings: &str| {
         let line = format!("TERM=xterm {settings} worker-ctl review adam --interface git");
         floor.root.on_terminal(&line, "").exit(0)
