@@ -84,6 +84,14 @@ pub fn merged(
         if !own.knows(&request.oid) {
             forge.fetch(&own.git, &own.source, request.number)?;
         }
+        // For a while the request's ref there can have an earlier commit.
+        if !own.knows(&request.oid) {
+            let why = format!(
+                "request {} of {} was merged, and its last commit cannot be fetched yet",
+                request.number, worker.name
+            );
+            return Err(FORGE.failure(why).hint("run the same command again in a moment"));
+        }
     }
     let (name, number, place) = (&worker.name, request.number, forge.place.to_string());
     let is_beyond = !own.has(&request.oid, sha)?;

@@ -254,8 +254,7 @@ fn what_cannot_be_a_request_is_refused_before_anything_is_asked() {
     floor.app.git(&["remote", "set-url", "origin", "git@github.com:o/r.git"]);
     let without = [("PATH", w.path("bin").display().to_string() + ":/nowhere")];
     for program in ["git", "tmux", "sh"] {
-        let found = crate::support::world::which(program);
-        let _ = std::os::unix::fs::symlink(found, w.path("bin").join(program));
+        let _ = std::os::unix::fs::symlink(crate::support::world::which(program), w.path("bin").join(program));
     }
     let without = without.each_ref().map(|(name, value)| (*name, value.as_str()));
     floor.root.run_with("worker-ctl", &["request", "adam", "--yes"], &without).exit(1).err_has("apt install gh");
@@ -303,6 +302,10 @@ fn what_was_merged_there_is_taken_in_here() {
     accept().exit(1).err_has(beyond);
     forge.set(100, "headRefOid", "1".repeat(40).into());
     accept().exit(1).err_has("cannot fetch from git@github.com:o/r.git");
+    // Nor while the ref of the request has an earlier commit there.
+    floor.ctl(&["accept", "adam"]).exit(1).err_has("cannot be fetched yet");
+    let stays = floor.app.shopfloor(&["rm", "--merged"]).exit(1).any_out();
+    stays.err_has("adam stays: request 100 of adam was merged, and its last commit");
     forge.set(100, "headRefOid", mine.clone().into());
     at.git(&["reset", "-q", "--hard", &mine]);
     floor.until("adam", "needs_review");
@@ -335,8 +338,7 @@ fn what_was_merged_there_is_taken_in_here() {
     commit(&at, "Next", &["next.txt"], "next\n");
     floor.until("adam", "needs_review");
     floor.ctl(&["request", "adam", "--yes"]).exit(0).any_err().out_has("pull/101");
-    let listed = floor.app.git(&["log", "--format=%s", "origin/main..feature/adam"]);
-    assert_eq!(listed, "Next\nSay one\n");
+    assert_eq!(floor.app.git(&["log", "--format=%s", "origin/main..feature/adam"]), "Next\nSay one\n");
 }
 
 #[test]
@@ -379,11 +381,8 @@ fn accept_pushes_what_was_shown_and_nothing_that_came_between() {
     with_work!(w, forge, floor, at);
     floor.app.commit("mine.txt", "mine\n");
     assert!(at.has("a.txt"));
-    floor
-        .ctl(&["accept", "adam", "--push"])
-        .exit(3)
-        .err_has("\n    mine.txt\n   mine.txt | 1 +")
-        .err_has("which is git@github.com:o/r.git");
+    let shown = floor.ctl(&["accept", "adam", "--push"]).exit(3);
+    shown.err_has("\n    mine.txt\n   mine.txt | 1 +").err_has("which is git@github.com:o/r.git");
     let before = pushed(&w, "main");
     let would = "would push main to origin, which is git@github.com:o/r.git, after asking";
     floor.ctl(&["accept", "adam", "--push", "-n"]).exit(0).any_err().out_has(would);
