@@ -266,12 +266,16 @@ fn see_push(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<SeenPush>
     lines.push(summary(ctx, worker, &whole, sha, None)?.stat);
     let mut lines: Vec<String> =
         lines.iter().flat_map(|line| line.lines()).map(|line| line.trim_end().to_owned()).collect();
-    let heads = own.heads(url)?;
+    let mut heads = own.heads(url)?;
     if let Some(there) = heads.get(branch).filter(|there| !own.has(&base, there).unwrap_or(false)) {
         return Err(failure::PUSHED
             .failure(format!("{branch} at {} has commits that {branch} here lacks", printable(&remote.name)))
             .details([format!("  {there}")])
             .hint(format!("take them in first: `git pull {} {}`", word(&remote.name), word(branch))));
+    }
+    // What another branch there has, this one gets by the push all the same.
+    if heads.contains_key(branch) {
+        heads.retain(|name, _| name == branch);
     }
     lines.extend(own.lacking(&base, &heads)?);
     ctx.ui.show(&lines);

@@ -380,6 +380,7 @@ fn a_worker_of_the_clone_makes_requests_too() {
 fn accept_pushes_what_was_shown_and_nothing_that_came_between() {
     with_work!(w, forge, floor, at);
     floor.app.commit("mine.txt", "mine\n");
+    floor.app.git(&["push", "-q", "origin", "main:wip"]);
     assert!(at.has("a.txt"));
     let shown = floor.ctl(&["accept", "adam", "--push"]).exit(3);
     shown.err_has("\n    mine.txt\n   mine.txt | 1 +").err_has("which is git@github.com:o/r.git");
