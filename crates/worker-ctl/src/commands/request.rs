@@ -117,15 +117,20 @@ fn carry_out(
             return Err(failure);
         }
     }
-    let made = match &facts.request {
-        Some(request) => Ok(request.url.clone()),
-        None => forge.create((to, branch), target, (title, body), is_draft).map_err(|failure| {
+    let created = || match forge.create((to, branch), target, (title, body), is_draft) {
+        Ok(url) if url.is_empty() => {
+            Err(Failure::failed(format!("{branch} was pushed to {}, which named no request", printable(&remote.name)))
+                .hint("look at the forge first; if it has none, run the same command again"))
+        }
+        Ok(url) => Ok(url),
+        Err(failure) => {
             let why = format!("{branch} was pushed to {}, and no request was made", printable(&remote.name));
-            Failure::failed(why)
+            Err(Failure::failed(why)
                 .details(failure.details.clone().into_iter().chain(failure.causes()))
-                .hint(format!("the same command goes on: `worker-ctl request {name}`"))
-        }),
+                .hint(format!("the same command goes on: `worker-ctl request {name}`")))
+        }
     };
+    let made = facts.request.as_ref().map_or_else(created, |request| Ok(request.url.clone()));
     let url = match made {
         Err(failure) if ctx.ui.is_json() => {
             let not_made = joined(answer(facts, plan, ""), json!({ "created": false }));

@@ -19,7 +19,8 @@ fn merge_requests_go_through_glab() {
         "echo \"$*\" >> \"$HOME/glab.log\"\n\
          case \"$1 $2\" in\n\
          'mr list') cat \"$HOME/list\" 2>/dev/null || echo '[]' ;;\n\
-         'mr create') echo 'Creating merge request'; echo 'https://gitlab.com/g/sub/r/-/merge_requests/7' ;;\n\
+         'mr create') [ ! -e \"$HOME/quiet\" ] || exit 0\n\
+         echo 'Creating merge request'; echo 'https://gitlab.com/g/sub/r/-/merge_requests/7' ;;\n\
          'api --paginate') cat \"$HOME/threads\" 2>/dev/null || : ;;\n\
          esac",
     );
@@ -27,6 +28,16 @@ fn merge_requests_go_through_glab() {
     let at = tree(&floor, "adam");
     commit(&at, "Say one\n\nBecause.", &["a.txt"], "one\n");
     floor.until("adam", "needs_review");
+    // Where it names no request, nobody knows whether it made one.
+    std::fs::write(w.home("quiet"), "").unwrap();
+    let silent = floor.ctl(&["request", "adam", "--yes", "--json"]).exit(4).any_err().json();
+    assert_eq!((&silent["pushed"], &silent["created"]), (&json!(true), &json!(false)), "{silent}");
+    floor
+        .ctl(&["request", "adam", "--yes"])
+        .exit(4)
+        .err_has("which named no request")
+        .err_has("look at the forge first");
+    std::fs::remove_file(w.home("quiet")).unwrap();
     let url = "https://gitlab.com/g/sub/r/-/merge_requests/7\n";
     floor.ctl(&["request", "adam", "--yes", "--draft"]).exit(0).any_err().out_has(url);
     let asked = std::fs::read_to_string(w.home("glab.log")).unwrap();
