@@ -96,9 +96,6 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let named = first.as_ref().or(args.worker.as_ref()).or(args.named_worker.as_ref());
     let (worker, _lock, (standing, input)) = match named {
         Some(name) => {
-            if is_full {
-                ctx.ui.note("more work at once than `max_working` lets the queue start");
-            }
             let (worker, lock) = commands::locked(ctx, name)?;
             let is_told = worker.pending_send.is_none() && !worker.notes.iter().any(Note::is_doubt_of_task);
             let has_it = is_told && worker.work.prompt.as_ref() == Some(&prompt);
@@ -107,6 +104,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             }
             require_agent((name, &ctx.root.agent_name(&worker)), agent)?;
             let found = plan(&worker)?;
+            if is_full {
+                ctx.ui.note("more work at once than `max_working` lets the queue start");
+            }
             (worker, lock, found)
         }
         None if is_full => {

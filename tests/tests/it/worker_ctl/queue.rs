@@ -227,6 +227,8 @@ fn at_most_so_many_work_at_once() {
     floor.ctl(&["start", "--task", "x", "--max-working", "1"]).exit(1).err_has("as `max_working` allows");
     let (busy, idle) = if text(&floor.status("adam"), "/status") == "idle" { ("eve", "adam") } else { ("adam", "eve") };
     floor.ctl(&["start", idle, "--task", "Number 7", "--max-working", "1"]).succeeds().err_has("more work at once");
+    let refused = floor.ctl(&["start", busy, "--task", "x", "--max-working", "1"]).exit(1).any_err();
+    assert!(!refused.stderr.contains("more work at once"), "{refused}");
     wait_for(|| told(&floor) == [1, 7]);
     assert_eq!(ids(&floor), ["t2"]);
     floor.ctl(&["reset", busy, idle]).succeeds();
