@@ -39,8 +39,8 @@ pub struct Args {
     #[arg(long)]
     pub all_roots: bool,
     /// Print one frame of this size, and end [default: the size of the terminal, else 80x24]
-    #[arg(long, value_name = "COLSxROWS", num_args = 0..=1, default_missing_value = "")]
-    pub print: Option<String>,
+    #[arg(long, value_name = "COLSxROWS")]
+    pub print: Option<Option<String>>,
     /// Ask the forge about requests once a minute, by your own `gh` or `glab`
     #[arg(long)]
     pub requests: bool,
@@ -70,7 +70,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     let views = sites.iter().map(|site| SiteView { name: name(site), ..SiteView::default() }).collect();
     let desk = Desk { sites: views, kind: args.page, has_preview: true, now: env.later().now, ..Desk::default() };
     if let Some(size) = &args.print {
-        return print(ui, env, common, (desk, &sites), size);
+        return print(ui, env, common, (desk, &sites), size.as_deref());
     }
     if !ui.can_ask() || !env.stdout_is_terminal {
         return Err(Failure::usage("the desk needs a terminal")
@@ -127,10 +127,10 @@ fn unusable(error: std::io::Error) -> Failure {
 }
 
 /// Prints one frame.
-fn print(ui: &Ui, env: &Env, common: &Common, (mut desk, sites): (Desk, &[Env]), size: &str) -> Result<Exit> {
+fn print(ui: &Ui, env: &Env, common: &Common, (mut desk, sites): (Desk, &[Env]), size: Option<&str>) -> Result<Exit> {
     let size = match size {
-        "" => ui.size().map_or((80, 24), |(width, height)| (whole(width), whole(height))),
-        size => {
+        None => ui.size().map_or((80, 24), |(width, height)| (whole(width), whole(height))),
+        Some(size) => {
             size.split_once('x').and_then(|(width, height)| Some((side(width)?, side(height)?))).ok_or_else(|| {
                 Failure::usage(format!("`{size}` is no size"))
                     .hint("give columns and rows: `--print 120x40`, up to 999x999")

@@ -296,6 +296,7 @@ fn one_frame_is_printed_for_documents() {
     print(&["80x24", "--page", "diff"]).exit(0).out_has("    2 +two");
     print(&["80x24", "--page", "task"]).exit(0).out_has("Lands on: main");
     print(&["--color", "always"]).exit(0).out_has("\u{1b}[");
+    print(&[""]).exit(2).err_has("`` is no size");
     let asked = ["desk", "--print", "--color", "always"];
     let shown = floor.app.run_with("shopfloor", &asked, &[("NO_COLOR", "1")]).exit(0);
     assert!(shown.stdout.contains("\u{1b}[1m\u{1b}[7m\u{1b}[38;5;3m") && !shown.stdout.contains("\u{1b}[m"), "{shown}");
