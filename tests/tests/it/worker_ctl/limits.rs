@@ -138,9 +138,11 @@ fn what_a_transcript_lies_about_is_not_believed_and_harms_nobody() {
     // A row that comes later is found by the next look.
     let late = w.home("later.jsonl");
     hook(&floor, "adam", &failed(&late));
-    std::fs::write(&late, rows(&json!(now() + 4_000))).unwrap();
+    std::fs::write(&late, rows(&json!(now() + 4_000)).replace("five_hour", "no.word")).unwrap();
     floor.ctl(&["patrol"]).succeeds();
-    assert!(floor.status("adam")["limited_until_at"].is_string());
+    let row = floor.status("adam");
+    assert!(row["limited_until_at"].is_string() && row["limit"].is_null(), "{row}");
+    floor.app.shopfloor(&["desk", "--print", "100x20"]).exit(0).out_has("goes on ");
 }
 
 /// Starts an `up` whose clock shows this time.

@@ -124,14 +124,12 @@ pub fn state(row: &Row) -> (&'static str, &'static str) {
 /// What a person should know of an agent first.
 pub fn what(row: &Row, now: jiff::Timestamp) -> String {
     let text = printable(&row.told.text);
-    let limit = row.record["limit"].as_str().filter(|_| row.activity.as_deref() == Some("limited"));
-    match limit {
-        Some(limit) => {
-            let until = row.limited_until(now).map_or(String::new(), |at| format!(", goes on {at}"));
-            format!("{}{until}", printable(limit))
-        }
-        None if text.is_empty() && row.held > 0 => format!("{} files are held until you decide", row.held),
-        None => text,
+    let until = row.limited_until(now).map(|at| format!("goes on {at}"));
+    let limit: Vec<String> = row.record["limit"].as_str().map(printable).into_iter().chain(until).collect();
+    match row.activity.as_deref() {
+        Some("limited") if !limit.is_empty() => limit.join(", "),
+        _ if text.is_empty() && row.held > 0 => format!("{} files are held until you decide", row.held),
+        _ => text,
     }
 }
 
