@@ -34,7 +34,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     if args.is_partial() {
         return filtered_view::run(ui, env, &ledger, args);
     }
-    if args.archive && !args.yes && !ui.can_ask() {
+    if args.archive && !args.yes && !is_dry && !ui.can_ask() {
         return Err(failure::CONFIRM
             .with(Exit::Decide, "archiving needs confirmation, and there is no terminal")
             .hint("run `ledger-synth --archive --yes`, or `ledger-synth archive`"));

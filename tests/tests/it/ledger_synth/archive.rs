@@ -111,6 +111,7 @@ fn archiving_changes_nothing_that_is_shown() {
     }
     let text = synth(&app);
     app.ledger(&["--archive"]).exit(3).any_err();
+    app.ledger(&["--archive", "-n"]).exit(0).any_err().out_has("would have archived 30 files");
     app.ledger(&["--archive", "--no-confirm"]).exit(0).out_has("archived 30 files");
     assert_eq!(app.read(CURRENT), text);
     let files = || app.sh("find thoughts -type f | sort | xargs sha256sum").exit(0).stdout;
