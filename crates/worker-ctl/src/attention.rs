@@ -114,6 +114,8 @@ pub fn needed_since(root: &WorkerRoot, worker: &Worker, need: Option<Need>) -> i
         Some(Need::Silent) => last_sign(root, worker).saturating_add(silent_after(root)),
         // Of a question that only its screen tells, it has written nothing more.
         Some(Need::Asks) if worker.activity() != Activity::Asks => last_sign(root, worker),
+        // Whatever its program does meanwhile.
+        Some(Need::Review) => worker.place_in_line().0,
         _ => since(worker),
     }
 }

@@ -459,6 +459,7 @@ impl Worker {
         for time in [&mut self.created_at_unix, &mut self.last_activity_unix, &mut self.task_since_unix]
             .into_iter()
             .chain(&mut self.program.last_crash_unix)
+            .chain(&mut self.work.review_since_unix)
         {
             *time = now.min(*time);
         }

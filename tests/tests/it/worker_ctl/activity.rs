@@ -78,6 +78,8 @@ fn a_wait_for_you_tells_who_needs_a_person_and_why_the_longest_wait_first() {
     assert_eq!(wait(&["--for", "you"]).exit(0).stdout, "adam asks\n");
     commit(&tree(&floor, "eve"), "Write a", &["a.txt"], "a\n");
     floor.root.run_with("worker-ctl", &["patrol"], &[("SHOPFLOOR_NOW", "2001-01-01T00:00:00Z")]).succeeds().any_err();
+    // Whatever its program does, it has waited since then.
+    hook(&floor, "eve", &event("Stop"));
     assert_eq!(wait(&[]).exit(0).stdout, "eve needs_review\nadam asks\n");
     hook(&floor, "adam", &event("Stop"));
     let needy = wait(&["--for", "you", "--json"]).exit(0).json();
