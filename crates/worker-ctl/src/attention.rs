@@ -80,7 +80,7 @@ const LATE: i64 = 120;
 
 /// When a limited program is to be told to go on, if it does not go on by itself; none if nobody knows.
 pub fn ends(root: &WorkerRoot, worker: &Worker, limit: &UsageLimit) -> Option<i64> {
-    let is_same_session = worker.program.begun_unix.is_none_or(|begun| begun < limit.since_unix);
+    let is_same_session = worker.program.begun_unix.is_none_or(|begun| begun <= limit.since_unix);
     let goes_on_by_itself = is_same_session && root.session_file_of(worker) == SessionFile::Transcript;
     let retry = root.config.settings.duration("limit_retry", Unit::Seconds).as_secs();
     let retry = i64::try_from(retry).ok().filter(|retry| *retry > 0);

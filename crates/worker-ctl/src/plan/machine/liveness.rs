@@ -20,6 +20,8 @@ pub(super) fn session_begun(
     program.pane_id = Some(pane.to_owned());
     program.pane_pid = Some(pid);
     program.begun_unix = Some(step.now);
+    // Also a limit of this second is of the program before.
+    program.limit.iter_mut().for_each(|limit| limit.since_unix = limit.since_unix.min(step.now - 1));
     program.session_file = None;
     program.dead_pane = None;
     let is_ignorant = step.before.has_open_task() && !is_continued;
