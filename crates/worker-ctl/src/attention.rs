@@ -54,9 +54,9 @@ pub fn need_by_files(root: &WorkerRoot, now: i64, worker: &Worker) -> Option<Nee
         return Some(Need::Resume);
     }
     if let Some(limit) = &worker.program.limit {
-        // A while later than anybody goes on by himself.
-        let is_late = ends(root, worker, limit).is_none_or(|end| now > end + LATE);
-        return (is_late && worker.has_open_task()).then_some(Need::Limited);
+        // A while later than anybody goes on by himself, or than its end is still found.
+        let late = ends(root, worker, limit).map_or(limit.since_unix + SOON, |end| end + LATE);
+        return (now > late && worker.has_open_task()).then_some(Need::Limited);
     }
     let after = silent_after(root);
     let is_long = |silent: i64| after > 0 && silent >= after;
@@ -74,6 +74,9 @@ fn is_cut_off(worker: &Worker) -> bool {
     let is_gone = worker.status() == "offline" && *session == Session::Down && pane_id.is_none();
     is_gone && !is_stopped && worker.has_open_task() && worker.pending_send.is_none()
 }
+
+/// For how many seconds after a usage limit was hit its end may still be told.
+pub const SOON: i64 = 10;
 
 /// How many seconds after its time a limited program counts as one that nobody lets go on.
 const LATE: i64 = 120;

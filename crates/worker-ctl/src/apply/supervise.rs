@@ -16,7 +16,7 @@ use crate::apply::bring_up::{bring_up, locked, make_missing};
 use crate::apply::deliver::go_on;
 use crate::apply::patrol::{self, PatrolScope};
 use crate::apply::{check, give_task, host_status, recover, session, shutdown, transition};
-use crate::attention::ends;
+use crate::attention::{SOON, ends};
 use crate::context::Context;
 use crate::facts::{clashes, processes};
 use crate::failure;
@@ -369,9 +369,6 @@ enum Errand {
     /// Its work is checked, and it is told what failed.
     Check,
 }
-
-/// For how many seconds after a usage limit was hit its end may still be told.
-const SOON: i64 = 10;
 
 /// How many errands are run at the same time.
 const ERRANDS: usize = 8;
