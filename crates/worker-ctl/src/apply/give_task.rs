@@ -60,10 +60,10 @@ pub fn room(ctx: &Context<'_>, state: &State) -> usize {
 
 /// The agents that get no task without a worker's name, because one of their workers has hit a usage limit.
 pub fn held_agents(ctx: &Context<'_>, state: &State) -> BTreeSet<String> {
-    // Of a worker that has nothing to do nobody would be told.
+    // Of one without an end nobody would be told where there is no task to go on with.
     let is_limited = |worker: &&Worker| {
-        let limit = worker.program.limit.as_ref().filter(|_| worker.has_open_task());
-        limit.is_some_and(|limit| limit.holds(ctx.now()))
+        let limit = worker.program.limit.as_ref().filter(|limit| limit.holds(ctx.now()));
+        limit.is_some_and(|limit| limit.until_unix.is_some() || worker.has_open_task())
     };
     let limited = state.workers.values().filter(is_limited).map(|worker| ctx.root.agent_name(worker));
     limited.filter(|_| ctx.root.config.settings.truth("limit_hold")).collect()

@@ -43,8 +43,8 @@ pub fn assign(
     let mut free: Vec<(&Worker, String)> = state
         .workers
         .values()
-        // Where a text may be in the input line, a person types the next one.
-        .filter(|worker| is_free(worker) && !worker.program.is_in_doubt)
+        // Where a text may be in the input line, a person types the next one. To a limited one nobody types.
+        .filter(|worker| is_free(worker) && !worker.program.is_in_doubt && worker.program.limit.is_none())
         .filter_map(|worker| Some((worker, agent_of(worker)?)))
         .collect();
     free.sort_by_key(|(worker, _)| (worker.task_since_unix, &worker.name));

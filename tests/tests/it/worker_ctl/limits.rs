@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::support::floor::Floor;
-use crate::support::worker::{configure, event, hook, prompts, refused, tree};
+use crate::support::worker::{commit, configure, event, hook, prompts, refused, tree};
 use crate::support::world::{World, text, wait_for};
 
 /// A floor with these workers, whose agent has the hooks of this program, and tasks.
@@ -221,9 +221,17 @@ fn a_limited_agent_gets_no_task_without_a_name_and_one_bell_rings_for_all() {
     floor.ctl(&["reset", "idle"]).succeeds();
     wait_for(|| floor.root.read("logs/up.out").contains("a usage limit is hit"));
     assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["queue"], 1);
-    for name in ["adam", "eve"] {
-        hook(&floor, name, &event("UserPromptSubmit"));
-    }
+    // It is the account's, and holds whatever becomes of a task.
+    hook(&floor, "eve", &event("UserPromptSubmit"));
+    commit(&tree(&floor, "adam"), "Write a", &["a.txt"], "a\n");
+    wait_for(|| floor.status("adam")["status"] == "needs_review");
+    floor.ctl(&["start", "--task", "x"]).exit(1).err_has("scripted has hit a usage limit");
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    let row = floor.status("adam");
+    assert_eq!((text(&row, "/status"), text(&row, "/activity")), ("idle", "limited"));
+    floor.ctl(&["start", "--task", "x"]).exit(1).err_has("scripted has hit a usage limit");
+    assert_eq!(floor.ctl(&["status", "--json"]).exit(0).json()["queue"], 1);
+    hook(&floor, "adam", &event("UserPromptSubmit"));
     wait_for(|| floor.prompts().iter().any(|prompt| prompt.ends_with("Later")));
     assert_eq!(floor.root.read("logs/up.out").matches("a usage limit is hit").count(), 1);
     floor.ctl(&["down"]).succeeds();

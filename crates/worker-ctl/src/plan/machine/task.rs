@@ -46,6 +46,8 @@ pub(super) fn start(
     let queued = queued.map(|task| QueuedTask { tries: task.tries.saturating_add(1), ..task.clone() });
     step.next.work = Work { prompt: Some(prompt.to_owned()), baseline_sha: at(), onto_sha, queued, ..Work::default() };
     step.next.adopted.iter_mut().for_each(|adopted| base.clone_into(&mut adopted.began));
+    // One that is over, or that a person overrules.
+    step.next.program.limit = None;
     // The worktree was put on its branch before.
     step.next.notes.retain(|note| !note.is_of_own_branch());
     step.next.pending_send = Some(PendingSend { is_first: true, ..PendingSend::new("start", step.now) });
@@ -187,6 +189,8 @@ pub(super) fn reset(step: &mut MachineStep<'_>) {
     // What has landed and was taken back is given up, too.
     step.next.adopted.iter_mut().for_each(|adopted| adopted.landed_as = None);
     step.next.program.fault = None;
+    // Whether it holds still, whatever its end, the next task shows.
+    step.next.program.limit = None;
     step.next.notes.retain(|note| !note.is_of_own_branch());
     step.next.notes.extend(kept);
 }
@@ -195,8 +199,8 @@ pub(super) fn reset(step: &mut MachineStep<'_>) {
 pub(super) fn end(step: &mut MachineStep<'_>) {
     let adopted = step.next.adopted.as_ref();
     let earlier = adopted.and_then(|adopted| Some((adopted.began.clone(), adopted.earlier.clone()?)));
-    // Whether it holds still, the next task shows.
-    step.next.program.limit = None;
+    // With an end it is known when it holds no more, else the next task shows.
+    step.next.program.limit.take_if(|limit| limit.until_unix.is_none());
     step.next.task = if earlier.is_some() { Task::NeedsReview } else { Task::Idle };
     let (commit_sha, onto_sha) = earlier.unzip();
     step.next.work = Work { commit_sha, onto_sha, ..Work::default() };
