@@ -407,6 +407,10 @@ fn an_agent_without_a_program_is_started_with_a_task() {
     terminal.text("COMMIT c.txt c Work of cid");
     terminal.key("Enter");
     terminal.shows("● cid");
+    // What makes another one is no place for options.
+    terminal.text("n-h q");
+    terminal.key("Enter");
+    terminal.shows("a name comes first, and none begins with a dash");
 }
 
 /// The keys that are there once a review is noted as seen.

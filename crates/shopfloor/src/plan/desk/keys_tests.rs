@@ -173,7 +173,9 @@ fn keys_run_the_commands_of_the_tools() {
         // First the diff is shown, with the comments that would go.
         (one(), "/ada\nx", ""),
         (one(), "/ada\nR", "worker-ctl resume ada"),
-        (one(), "nzoe  Write the tests\n", "shopfloor new zoe Write the tests"),
+        (one(), "nzoe  Write the tests\n", "shopfloor new zoe --task - < Write the tests"),
+        (one(), "nzoe --yolo\n", "shopfloor new zoe --task - < --yolo"),
+        (one(), "n--yolo zoe\n", ""),
         (one(), "nzoe\n", ""),
         (one(), "U", ""),
         (stopped(), "U", "worker-ctl up --detach"),

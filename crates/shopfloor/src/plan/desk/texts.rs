@@ -51,8 +51,14 @@ impl Desk {
                     self.mode = Mode::Write(draft);
                     return None;
                 }
-                let words = ["shopfloor", "new", name, task.trim()];
-                return Some(self.run(to.site, None, &words, (None, Some(draft))));
+                if name.starts_with('-') {
+                    self.said = Some("a name comes first, and none begins with a dash".into());
+                    self.mode = Mode::Write(draft);
+                    return None;
+                }
+                // Whatever the task begins with, it is no option.
+                let (words, task) = (["shopfloor", "new", name, "--task", "-"], task.trim().to_owned());
+                return Some(self.run(to.site, None, &words, (Some(task), Some(draft))));
             }
             What::Comment { before: Some(before), .. } if is_empty => {
                 return self.delete(Draft { text: before.clone(), ..draft });
