@@ -115,6 +115,9 @@ fn questions_are_answered_and_terminals_are_attached_and_left() {
     wait_for(|| floor.prompts().last().is_some_and(|last| last == "chose No, never"));
     hook(&floor, "ada", &event("Stop"));
     terminal.shows("… ada  rests");
+    // It has its task, so nothing is sent.
+    terminal.text("R");
+    terminal.shows("ada is up");
     terminal.text("sUse the helper; `x`");
     terminal.key("Enter");
     terminal.shows("sent to ada");

@@ -383,16 +383,20 @@ impl Desk {
             "accept" | "reject" => self.settled(about.as_ref()),
             _ => {}
         }
+        let said = answer.as_ref().map(|answer| answer.said.as_str()).unwrap_or_default();
         let done = match verb {
             "message" => format!("sent to {name}"),
             "reject" => format!("{name} goes on with what you said"),
             "accept" => format!("landed the work of {name}"),
             "answer" => format!("answered {name}"),
-            "resume" => format!("{name} goes on"),
+            // Nothing may have been sent, or not yet.
+            "resume" => {
+                let mut told = said.lines().rev().filter_map(|line| Some(line.split_once(": ")?.1));
+                told.find(|told| told.starts_with(&name)).map_or_else(|| format!("{name} is up"), str::to_owned)
+            }
             "start" => format!("{name} has the task"),
             "comment" if is_deleted => "the comment is deleted: `u` takes that back".to_owned(),
             "new" => {
-                let said = answer.as_ref().map(|answer| answer.said.as_str()).unwrap_or_default();
                 let warning = said.lines().find(|line| line.contains("warning: "));
                 warning.map_or_else(|| format!("made {name}"), str::to_owned)
             }
