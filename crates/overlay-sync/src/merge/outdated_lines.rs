@@ -1,6 +1,6 @@
 //! Old views in texts of lines.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -20,7 +20,7 @@ enum Came {
 }
 
 /// What arrivals did to lines: how each line of the base came, and how many of each line went.
-fn arrived<'l>(base: &[&'l [u8]], arrivals: &'l [Arrival]) -> (Vec<Came>, HashMap<&'l [u8], usize>) {
+fn arrived<'l>(kind: FileType, base: &[&'l [u8]], arrivals: &'l [Arrival]) -> (Vec<Came>, HashMap<&'l [u8], usize>) {
     let (mut in_base, mut went) = (vec![Came::Not; base.len()], HashMap::new());
     for (before, after) in arrivals {
         let (before, after): (Vec<_>, Vec<_>) = (lines::split(before).collect(), lines::split(after).collect());
@@ -50,8 +50,15 @@ fn arrived<'l>(base: &[&'l [u8]], arrivals: &'l [Arrival]) -> (Vec<Came>, HashMa
         // A line that is unlike any from before is known wherever it has been moved to.
         let new = after.iter().zip(&came).filter(|(line, _)| !known.contains_key(*line));
         let new: HashMap<&[u8], Came> = new.map(|(line, how)| (*line, *how)).collect();
+        // So is a variable, whatever its value is now.
+        let names = [&before, &after]
+            .map(|text| text.iter().filter_map(|line| variable(kind, line)).collect::<HashSet<&[u8]>>());
+        let is_new = |name: &[u8]| names[1].contains(name) && !names[0].contains(name);
         for (line, how) in base.iter().zip(&mut in_base) {
-            *how = new.get(line).copied().unwrap_or(*how);
+            *how = match variable(kind, line) {
+                Some(name) if is_new(name) => Came::Added,
+                _ => new.get(line).copied().unwrap_or(*how),
+            };
         }
     }
     (in_base, went)
@@ -86,10 +93,10 @@ pub fn freshness(kind: FileType, base: &[u8], here: &[u8], arrivals: &[Arrival])
     let (was, now): (Vec<_>, Vec<_>) = (lines::split(&base_compared).collect(), lines::split(&here_compared).collect());
     let (was_spelled, now_spelled): (Vec<_>, Vec<_>) = (lines::split(base).collect(), lines::split(here).collect());
     let (in_base, in_here) = (lines::counted(was.iter().copied()), lines::counted(now.iter().copied()));
-    let (came, went) = arrived(&was, &arrivals);
+    let (mut came, went) = arrived(kind, &was, &arrivals);
     let ops = capture_diff_slices(Algorithm::Myers, &was, &now);
-    let is_back =
-        brought_back(&ops, &now, went, |line| count(&in_here, line) > count(&in_base, line) && !is_blank(line));
+    let is_back = brought_back(&ops, &now, went, |line| count(&in_here, line) > count(&in_base, line));
+    count_successors(kind, &ops, [&was, &now], &is_back, &mut came);
     let is_short = |line: &[u8]| count(&in_here, line) < count(&in_base, line);
     // How many lines of its own the text has for a variable, less those of the base that it lacks.
     let mut own: HashMap<&[u8], isize> = HashMap::new();
@@ -145,12 +152,30 @@ fn brought_back(
 ) -> Vec<bool> {
     let mut is_back = vec![false; now.len()];
     for at in ops.iter().filter(|op| is_change(op)).flat_map(DiffOp::new_range) {
-        if let Some(left) = went.get_mut(now[at]).filter(|left| **left > 0 && may_be(now[at])) {
+        if let Some(left) = went.get_mut(now[at]).filter(|left| **left > 0 && !is_blank(now[at]) && may_be(now[at])) {
             *left -= 1;
             is_back[at] = true;
         }
     }
     is_back
+}
+
+/// Counts a line of the base as come that was made of one that came instead of a line that is back: the value that the
+/// variable has now, or the line in its place.
+fn count_successors(kind: FileType, ops: &[DiffOp], [was, now]: [&[&[u8]]; 2], is_back: &[bool], came: &mut [Came]) {
+    for op in ops.iter().filter(|op| is_change(op)) {
+        let is_known = op.old_range().any(|at| came[at] == Came::Instead);
+        for (nth, at) in op.new_range().enumerate().filter(|(_, at)| is_back[*at]) {
+            let successor = match variable(kind, now[at]) {
+                Some(name) => was.iter().position(|line| variable(kind, line) == Some(name)),
+                None if is_known => None,
+                None => op.old_range().nth(nth).or(op.old_range().next_back()),
+            };
+            if let Some(at) = successor.filter(|at| came[*at] == Came::Not) {
+                came[at] = Came::Instead;
+            }
+        }
+    }
 }
 
 /// A variable that lacks its new value and has its old one again shows a value that was replaced.

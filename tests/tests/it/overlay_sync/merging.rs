@@ -41,6 +41,28 @@ fn values_of_several_lines_and_repeated_variables_stay_whole() {
     assert!(all.starts_with("P=0\nP=$P:b\nP=$P:c\n"), "{all}");
 }
 
+/// What a workspace has made of something that arrived counts as arrived.
+#[test]
+fn an_old_view_takes_away_no_change_of_what_arrived() {
+    let key = |more: &str| format!("KEY=\"one\ntwo\"\nA=1\n{more}");
+    for (path, [old, theirs, own, view, all]) in [
+        (".env", ["N=0\nA=1\n", "N=1\nA=1\n", "N=2\nA=1\n", "N=0\nA=1\nM=1\n", "N=2\nA=1\nM=1\n"].map(str::to_owned)),
+        // Moved, too.
+        (".env", ["N=0\nA=1\n", "N=1\nA=1\n", "N=2\nA=1\n", "A=1\nN=0\nM=1\n", "N=2\nA=1\nM=1\n"].map(str::to_owned)),
+        (".env", ["", "P=1\n", "P=2\n", "Q=1\n", "P=2\nQ=1\n"].map(key)),
+        (".data/x.md", ["a\nn 0\n", "a\nn 1\n", "a\nn 2\n", "a\nn 0\nm\n", "a\nn 2\nm\n"].map(str::to_owned)),
+    ] {
+        let w = World::new();
+        let s = edited(&w, path, &old, &theirs);
+        s.sync(0).any_err();
+        s.b.write(path, &own);
+        assert_eq!(s.sync(0).stderr, "", "{path}");
+        s.b.write(path, &view);
+        s.sync(0).err_has("was written from an old view");
+        s.all_are(path, &all);
+    }
+}
+
 #[test]
 fn edits_of_a_comment_and_of_a_value_are_both_kept() {
     let files = [
