@@ -12,13 +12,15 @@ pub enum Rule {
     Person,
     /// The overlay's side.
     Overlay,
+    /// The overlay's side in an undo, which brings back nothing that was deleted since.
+    Undo,
 }
 
 impl Rule {
     /// The rule for a conflict between these: in one between a deletion and a change the change is kept.
     pub fn of<T>(self, overlay: Option<T>, workspace: Option<T>) -> Rule {
         match (overlay, workspace) {
-            _ if self == Rule::Person => Rule::Person,
+            _ if matches!(self, Rule::Person | Rule::Undo) => self,
             (Some(_), None) => Rule::Overlay,
             (None, Some(_)) => Rule::Workspace,
             _ => self,
@@ -27,7 +29,7 @@ impl Rule {
 
     /// The side that this rule picks.
     pub fn pick<T>(self, overlay: T, workspace: T) -> T {
-        if self == Rule::Overlay { overlay } else { workspace }
+        if matches!(self, Rule::Overlay | Rule::Undo) { overlay } else { workspace }
     }
 }
 

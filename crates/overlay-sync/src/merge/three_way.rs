@@ -22,7 +22,7 @@ pub fn merge_growing(input: &MergeInput<'_>) -> MergedText {
 
 /// `now` without what a change made. What was changed since at the same place stays.
 pub fn without_change(kind: FileType, before: &[u8], after: &[u8], now: &[u8]) -> Vec<u8> {
-    let input = MergeInput { base: Some(after), overlay: now, workspace: before, kind, rule: Rule::Overlay };
+    let input = MergeInput { base: Some(after), overlay: now, workspace: before, kind, rule: Rule::Undo };
     let merged = by_rule(&input);
     let is_text = kind == FileType::Text && ![before, after, now].into_iter().any(is_binary);
     if merged.conflicts.is_empty() || !is_text {

@@ -88,13 +88,18 @@ fn undo_takes_back_one_change_and_leaves_later_ones() {
 }
 
 #[test]
-fn undo_takes_out_no_line_that_may_be_anothers() {
-    for [before, after, now] in [
-        ["one\n", "one\ntwo\n", "one\ntwo\ntwo\n"],
-        ["[a]\nx=1\n[b]\n", "[a]\nx=2\n[b]\n", "[a]\nx=3\n[c]\nx=2\n[b]\n"],
+fn undo_takes_out_no_line_that_may_be_anothers_and_brings_back_nothing_that_is_gone() {
+    for (path, [before, after, now]) in [
+        (".data/x.md", ["one\n", "one\ntwo\n", "one\ntwo\ntwo\n"]),
+        (".data/x.md", ["[a]\nx=1\n[b]\n", "[a]\nx=2\n[b]\n", "[a]\nx=3\n[c]\nx=2\n[b]\n"]),
+        (".data/x.md", ["a\nold\nb\n", "a\nnew\nb\n", "a\nb\n"]),
+        (".env", ["A=1\nTOKEN=old\nB=1\n", "A=1\nTOKEN=new\nB=1\n", "A=1\nB=1\n"]),
+        (".data/x.json", ["{\"a\": 1, \"t\": 1}\n", "{\"a\": 1, \"t\": {\"u\": 2}}\n", "{\"a\": 1}\n"]),
+        (".data/x.toml", ["a = 1\nt = 1\n", "a = 1\nt = 2\n", "a = 1\n"]),
+        (".data/x.yaml", ["t: {n: 1}\nb: 1\n", "t: {n: 2}\nb: 1\n", "b: 1\n"]),
+        ("x.jsonl", ["{\"id\":1,\"s\":1}\n1\n", "{\"id\":1,\"s\":2}\n1\n", "1\n"]),
     ] {
         let w = World::new();
-        let path = ".data/x.md";
         let s = edited(&w, path, before, after);
         s.sync(0).any_err();
         let id = pushed(&s, path);
