@@ -7,7 +7,7 @@ use super::incoming::{Incoming, MEMORY, NOT_PACKED, allow, refused};
 use super::{REFUSED, Sandbox, objects, require_available};
 use crate::error::{Failure, Result};
 use crate::fs;
-use crate::git::{Git, run_git};
+use crate::git::{Git, OPERATION_HEADS, run_git};
 use crate::proc::Cmd;
 use crate::text::printable;
 
@@ -26,9 +26,16 @@ const LOOK: &str = "cd /g && mkdir objects && printf '%s\\n' '[core]' 'repositor
     { [ ! -e /box/git/packed-refs ] || cp /box/git/packed-refs packed-refs; } && \
     export GIT_DIR=/g GIT_OBJECT_DIRECTORY=/box/git/objects GIT_ALTERNATE_OBJECT_DIRECTORIES=\"$ALTERNATES\" && ";
 
-/// What an agent has made besides: its refs, and the stashes that only a log names.
-const OWN: &str = "echo HEAD; git for-each-ref --format='%(objectname)'; \
-    [ ! -e /box/git/logs/refs/stash ] || cut -d ' ' -f 2 /box/git/logs/refs/stash";
+/// What an agent has made besides: its refs, the stashes that only a log names, and what only a worktree inside names.
+fn own() -> String {
+    let named = [&OPERATION_HEADS[..], &["HEAD", "sequencer/todo", "refs"]].concat();
+    let named: String = named.iter().map(|name| format!(" /box/git/worktrees/*/{name}")).collect();
+    format!(
+        "echo HEAD; git for-each-ref --format='%(objectname)'; \
+        [ ! -e /box/git/logs/refs/stash ] || cut -d ' ' -f 2 /box/git/logs/refs/stash; \
+        find{named} -type f -exec sed -nE 's/^([a-z]+ )?([0-9a-f]{{4,64}})( .*)?$/\\2/p' {{}} + 2> /dev/null"
+    )
+}
 
 fn is_id(id: &str) -> bool {
     [40, 64].contains(&id.len()) && id.bytes().all(|b| b.is_ascii_hexdigit())
@@ -131,12 +138,13 @@ impl Sandbox {
         Ok(git.cmd(&self.worktree).args(["symbolic-ref", "-q", "HEAD"]).capture()?.text())
     }
 
-    /// What would go with the sandbox: commits on branches, tags and stashes of the agent's own, and what was refused.
+    /// What would go with the sandbox: commits that only branches, tags, stashes and worktrees of the agent's own name, and
+    /// what was refused.
     pub fn losses(&self) -> Result<Option<String>> {
         let git = Git::find(&self.env)?.common(&self.common_dir)?;
         let refs = ["for-each-ref", "--format=^%(objectname)", "refs/heads", "refs/shopfloor"];
         let known = run_git("for-each-ref", git.cmd(&self.common_dir).args(refs))?;
-        let line = format!("{{ {OWN}; cat; }} | git rev-list --count --ignore-missing --stdin");
+        let line = format!("{{ {}; cat; }} | git rev-list --count --ignore-missing --stdin", own());
         let output = self.look(self.format()?, &line)?.input(known).within(GLANCE).capture();
         Ok(match output.map(|output| (output.status.success(), output.text())) {
             Ok((true, count)) if count == "0" => None,
@@ -152,7 +160,7 @@ impl Sandbox {
         let _lock = self.lock()?;
         let git = Git::find(&self.env)?.common(&self.common_dir)?;
         let format = self.format()?;
-        let listed = self.look(format, &format!("{{ {OWN}; }} | git rev-list --no-walk=unsorted --stdin"))?;
+        let listed = self.look(format, &format!("{{ {}; }} | git rev-list --no-walk=unsorted --stdin", own()))?;
         let listed = listed.within(GLANCE).capture()?;
         let text = listed.text();
         let mut tips: Vec<&str> = text.lines().filter(|id| is_id(id)).collect();

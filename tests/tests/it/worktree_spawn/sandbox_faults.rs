@@ -58,3 +58,20 @@ fn no_umask_takes_a_directory_from_its_owner() {
     let closed = app.sh("find .git ~/.local/state -type d ! -perm -700").exit(0);
     assert_eq!(closed.stdout, "");
 }
+
+#[test]
+fn what_only_a_worktree_inside_names_is_counted_and_kept() {
+    let w = World::new();
+    let Some((app, _)) = contained(&w) else { return };
+    // By a merge under way, refs of the worktree's own, the HEAD of a second worktree, and what that is still to pick.
+    let line = "set -e; new() { git commit-tree -p HEAD -m $1 HEAD^{tree}; }; git merge -q --no-ff --no-commit $(new merged); \
+        git update-ref refs/worktree/x $(new own); git update-ref refs/bisect/x $(new bisected); \
+        git worktree add -q --detach ~/wt $(new detached); cd ~/wt; git cherry-pick $(new first) $(new picked) || true";
+    inside(&app, line).exit(0).any_out().any_err();
+    app.spawn(&["remove", "main.feat"]).exit(1).err_has("the sandbox of main.feat has 6 commits");
+    app.spawn(&["remove", "main.feat", "--force"]).exit(0).any_out().err_has("is below refs/shopfloor/trash/");
+    let kept = app.git(&["log", "--no-walk", "--format=%s", "--glob=refs/shopfloor/trash/main.feat/sandbox"]);
+    for name in ["merged", "own", "bisected", "detached", "picked"] {
+        assert!(kept.lines().any(|line| line == name), "{name}: {kept}");
+    }
+}
