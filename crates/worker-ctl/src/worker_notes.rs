@@ -168,6 +168,8 @@ pub enum Fault {
     Gone,
     /// Its program runs, but has not shown that it takes input.
     NotReady,
+    /// Its program is to run in a sandbox, and none can be made.
+    NoSandbox,
 }
 
 impl fmt::Display for Fault {
@@ -179,6 +181,7 @@ impl fmt::Display for Fault {
             Fault::Job(end) => write!(f, "job {end}"),
             Fault::Gone => f.write_str("gone"),
             Fault::NotReady => f.write_str("not ready"),
+            Fault::NoSandbox => f.write_str("no sandbox"),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::proc;
+use shopfloor_core::sandbox::NO_SANDBOX;
 
 use crate::apply::new_worker::{self, WorkerOptions};
 use crate::apply::{session, transition};
@@ -111,6 +112,10 @@ fn bring_one_up(ctx: &Context<'_>, name: &str) -> Result<bool> {
         Err(failure) if failure::QUEUED.is_kind_of(&failure) => {
             ctx.ui.note(failure.message);
             Ok(false)
+        }
+        Err(failure) if NO_SANDBOX.is_kind_of(&failure) => {
+            transition::record(ctx, name, &Input::Fault { reason: Fault::NoSandbox })?;
+            Err(failure)
         }
         started => started.map(|_| true),
     }

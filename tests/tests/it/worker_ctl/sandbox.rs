@@ -293,6 +293,10 @@ fn a_worker_that_is_to_be_contained_never_runs_without() {
     assert!(!floor.root.has(".worktrees/adam") && !floor.root.read("config.toml").contains("[workers.adam]"));
     floor.ctl(&["add", "adam"]).succeeds();
     configure(&floor, "[workers.adam]", "[workers.adam]\nrunner = \"sandbox\"");
+    floor.ctl(&["up", "--detach"]).exit(0).any_out().any_err();
+    let row = floor.status("adam");
+    assert_eq!((text(&row, "/status"), text(&row, "/fault")), ("error", "no sandbox"));
+    floor.ctl(&["down"]).succeeds();
     floor.ctl(&["up", "adam"]).exit(2).any_out().err_has("no sandbox can be made");
     floor.ctl(&["doctor"]).exit(1).any_err().out_has("no sandbox can be made");
     assert_eq!(floor.prompts().len(), 0);
