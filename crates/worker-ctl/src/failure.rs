@@ -1,6 +1,9 @@
 //! The kinds of failure that this tool reports, each with the word that scripts see and its exit code.
 
+use std::path::Path;
+
 use shopfloor_core::error::{Exit, Failure, FailureKind};
+use shopfloor_core::fs;
 
 /// Another process does not let go of what the command needs.
 pub const BUSY: FailureKind = FailureKind::new("busy", Exit::Busy);
@@ -69,11 +72,28 @@ pub const UNMERGED: FailureKind = FailureKind::new("unmerged", Exit::No);
 /// The work is larger than can be looked at.
 pub const TOO_LARGE: FailureKind = FailureKind::new("too_large", Exit::No);
 /// The work and the default branch have no history in common.
-pub const UNRELATED: FailureKind = FailureKind::new("unrelated", Exit::No);
+const UNRELATED: FailureKind = FailureKind::new("unrelated", Exit::No);
 /// The worker is not in a state that allows it.
 pub const WRONG_STATE: FailureKind = FailureKind::new("wrong_state", Exit::No);
 /// A command failed on a host.
 const ON_HOST: FailureKind = FailureKind::new("on_host", Exit::Failed);
+
+/// The failure of work and a branch that have nothing in common. `firsts` are the first commits of both, and `shallow`
+/// is git's list of those that it takes for such, which an agent can write.
+pub fn unrelated(name: &str, branch: &str, firsts: &str, shallow: &Path) -> Failure {
+    let cut = fs::read_no_follow(shallow).ok().flatten().unwrap_or_default();
+    let cut = String::from_utf8_lossy(&cut);
+    let hint = match firsts.lines().find(|first| cut.contains(first)) {
+        Some(first) => {
+            format!("{} cuts history off at {first}: `git fetch --unshallow`, or take that line out", shallow.display())
+        }
+        None => {
+            let reset = format!("worker-ctl reset {name} --force");
+            format!("ask the worker to put its work on {branch}, or discard it with `{reset}`")
+        }
+    };
+    UNRELATED.failure(format!("the work of {name} has no history in common with {branch}")).hint(hint)
+}
 
 /// The failure of a command on a host that ended with this code.
 pub fn there(code: i32, message: String) -> Failure {

@@ -358,11 +358,8 @@ impl WorkRepo {
             (Some(now), Some(recorded)) => Ok(if self.has(&now, &recorded)? { now } else { recorded }),
             (Some(only), None) | (None, Some(only)) => Ok(only),
             (None, None) => {
-                let why = format!("the work of {} has no history in common with {}", worker.name, self.branch);
-                let reset = format!("worker-ctl reset {} --force", worker.name);
-                Err(failure::UNRELATED
-                    .failure(why)
-                    .hint(format!("ask the worker to put its work on {}, or discard it with `{reset}`", self.branch)))
+                let firsts = self.ask(&self.top, &["rev-list", "--max-parents=0", sha, &self.base()])?;
+                Err(failure::unrelated(&worker.name, &self.branch, &firsts, &self.common.join("shallow")))
             }
         }
     }

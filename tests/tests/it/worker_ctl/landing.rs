@@ -173,6 +173,13 @@ fn work_on_an_unrelated_history_can_be_reviewed_but_not_accepted() {
     floor.ctl(&["accept", "adam"]).exit(1).err_has("no history in common").err_has("reset adam --force");
     assert_eq!(tip(&floor), old);
     floor.ctl(&["reset", "adam", "--force"]).exit(0).out_has("refs/shopfloor/trash/");
+    // Nobody is told to discard sound work that git believes to begin where an agent has said so.
+    work(&floor, "adam", "COMMIT a.txt one Write a");
+    floor.root.write(".git/shallow", &adam.git(&["rev-parse", "HEAD"]));
+    let said = floor.ctl(&["accept", "adam"]).exit(1).err_has(".git/shallow cuts history off at ").stderr.clone();
+    assert!(!said.contains("reset adam"), "{said}");
+    std::fs::remove_file(floor.root.path.join(".git/shallow")).unwrap();
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
 }
 
 #[test]
