@@ -298,8 +298,7 @@ impl RootConfig {
         settings.warnings.extend(find_unknown_keys(&path, &text));
         let Tables { repo: CopyTable { copy }, mut agents, workers, hosts, hub, runners } = tables;
         let (users, warnings) = users_agents(env)?;
-        let own = runners.sandbox.map(|own| own.of_root(env)).transpose()?;
-        let sandbox = own.map_or_else(|| SandboxSettings::of_user(env), Ok)?;
+        let sandbox = SandboxSettings::of_root(env, &text)?;
         settings.warnings.extend(warnings);
         for (name, table) in users {
             agents.entry(name).or_insert(table);

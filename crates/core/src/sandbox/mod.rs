@@ -170,18 +170,28 @@ impl SandboxSettings {
     /// Those of the table `[worker-ctl.runners.sandbox]` of the user's own configuration. Exit 2 with file, line and column
     /// where it is invalid.
     pub fn of_user(env: &Env) -> Result<SandboxSettings> {
-        let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(Self::default()) };
-        let text = String::from_utf8_lossy(&fs::read(&path)?.unwrap_or_default()).into_owned();
-        let file: UsersFile = toml::from_str(&text).map_err(|e| {
-            let at = Position::of(&text, e.span().map_or(0, |span| span.start));
-            Failure::malformed(format!("{}:{at}: {}", path.display(), of_unknown_key(e.message())))
-        })?;
-        file.own.runners.sandbox.unwrap_or_default().checked(env)
+        Self::of_root(env, "")
     }
 
-    /// Those of a root's configuration, as [`of_user`](Self::of_user) has the user's.
-    pub fn of_root(self, env: &Env) -> Result<SandboxSettings> {
-        SandboxSettings { table: ROOTS_TABLE, ..self }.checked(env)
+    /// The same with those of a root's configuration over them, key by key. `root` is its text, in which they are valid.
+    pub fn of_root(env: &Env, root: &str) -> Result<SandboxSettings> {
+        let path = env.config_home().map(|dir| dir.join("config.toml"));
+        let text = path.as_ref().map_or(Ok(None), |path| fs::read(path))?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let file: UsersFile = toml::from_str(&text).map_err(|e| {
+            let at = Position::of(&text, e.span().map_or(0, |span| span.start));
+            let path = path.unwrap_or_default();
+            Failure::malformed(format!("{}:{at}: {}", path.display(), of_unknown_key(e.message())))
+        })?;
+        let users = file.own.runners.sandbox.unwrap_or_default().checked(env)?;
+        let roots = table_at(root, &["runners", "sandbox"]);
+        if roots.is_empty() {
+            return Ok(users);
+        }
+        let mut all = table_at(&text, &["worker-ctl", "runners", "sandbox"]);
+        all.extend(roots);
+        let all: SandboxSettings = all.try_into().map_err(|e| Failure::malformed(format!("{ROOTS_TABLE}: {e}")))?;
+        SandboxSettings { table: ROOTS_TABLE, ..all }.checked(env)
     }
 
     /// The same with whole paths. Exit 2 for a size that is none.
@@ -194,6 +204,13 @@ impl SandboxSettings {
         }
         Ok(self)
     }
+}
+
+/// What a configuration has in the table of this name.
+fn table_at(text: &str, name: &[&str]) -> toml::Table {
+    let all = text.parse().map(toml::Value::Table).ok();
+    let found = all.and_then(|all| name.iter().try_fold(all, |table, key| table.get(key).cloned()));
+    if let Some(toml::Value::Table(found)) = found { found } else { toml::Table::new() }
 }
 
 /// A size as `512M` or `2G`.

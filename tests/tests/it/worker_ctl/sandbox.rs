@@ -276,12 +276,17 @@ fn how_much_comes_out_at_once_is_a_setting() {
         .err_has("config.toml:")
         .err_has("unknown setting `netwrok`; did you mean `network`?");
     floor.root.write("config.toml", &(config.clone() + &limits("commits = 0")));
+    // What the root's table does not say is as in the person's own.
+    write(&w.home(".config/shopfloor/config.toml"), "[worker-ctl.runners.sandbox]\nnetwork = false\n");
     floor.ctl(&["down"]).succeeds();
     floor.ctl(&["up", "adam"]).succeeds();
-    floor.ctl(&["start", "adam", "--task", "COMMIT a.txt one Write a"]).succeeds();
+    let task = "RUN readlink /proc/self/ns/net > net; git add net\nCOMMIT a.txt one Write a";
+    floor.ctl(&["start", "adam", "--task", task]).succeeds();
     wait_for(|| floor.status("adam")["notes"].to_string().contains("1 new commits"));
     floor.root.write("config.toml", &(config + &limits("commits = 1")));
     floor.until("adam", "needs_review");
+    let network = tree(&floor, "adam").read("net");
+    assert!(network.starts_with("net:") && network != floor.app.sh("readlink /proc/self/ns/net").exit(0).stdout);
 }
 
 #[test]
