@@ -36,8 +36,7 @@ pub struct Options {
     pub color: bool,
 }
 
-/// Commands of the tools, each with what the front door calls it. Longer ones come first. The front door passes a word that
-/// it does not know on to worker-ctl.
+/// What the front door calls commands of the tools, longer ones first. Words that it does not know go to worker-ctl.
 const FRONT_WORDS: &[(&str, &str)] = &[
     // At the front door a root is made with the first agent.
     ("no root of worker-ctl is recorded in the repository", "there is no agent yet in the repository"),
@@ -67,6 +66,7 @@ const FRONT_WORDS: &[(&str, &str)] = &[
     ("worker-ctl down", "shopfloor stop"),
     ("worker-ctl up", "shopfloor resume"),
     ("worker-ctl add --worktree", "shopfloor adopt"),
+    ("worker-ctl`", "worker-ctl`"),
     ("worker-ctl", "shopfloor"),
     ("worktree-spawn remove", "shopfloor rm"),
     ("worktree-spawn list", "shopfloor status"),

@@ -466,7 +466,11 @@ fn named(table: &Item) -> impl Iterator<Item = (&str, &Item)> {
 fn unknown(path: &Path, text: &str, (key, item): (&str, &Item), known: &str, noun: &str) -> Option<String> {
     let known: Vec<&str> = known.split_whitespace().collect();
     let line = Position::of(text, item.span().map_or(0, |span| span.start)).line;
-    let near = did_you_mean(key, &known);
+    // In a person's own file, what is for all roots is below this name.
+    let near = match key == layout::TOOL {
+        true => "; a root's own tables stand alone, as `[runners.sandbox]`".to_owned(),
+        false => did_you_mean(key, &known),
+    };
     (!known.contains(&key)).then(|| format!("{}:{line}: unknown {noun} `{key}`{near}", path.display()))
 }
 

@@ -98,6 +98,10 @@ fn an_unknown_key_is_a_warning_and_a_wrong_type_is_refused() {
     };
     let output = floor.ctl(&["status"]).exit(0);
     output.err_has(&near("patrol_interval_sec", "patrol_interval_secs")).err_has(&near("past", "paste"));
+    table(&floor, "more", &["x"], "[worker-ctl.runners.sandbox]\n");
+    let front = floor.root.run_with("worker-ctl", &["status"], &[("SHOPFLOOR_FRONT", "1")]).exit(0).any_out();
+    front.err_has("unknown table `worker-ctl`; a root's own tables stand alone, as `[runners.sandbox]`");
+    configure(&floor, "[worker-ctl.runners.sandbox]\n", "");
     let wrong = [
         ("patrol_interval_sec = 60", "patrol_interval_secs = \"often\"", 24),
         ("source = ", "source = 3 # ", 10),
