@@ -11,9 +11,16 @@ use crate::text::{Position, did_you_mean};
 /// The tools that have a table.
 const TOOLS: [&str; 5] = ["sweatfile-apply", "overlay-sync", "ledger-synth", "worktree-spawn", "worker-ctl"];
 
-/// What somebody reads in a shared file: its tables, and those in worker-ctl's, which no tool declares as settings.
-const TABLES: [(&[&str], &[&str]); 3] =
-    [(&[], &TOOLS), (&["worker-ctl"], &["agents", "runners"]), (&["worker-ctl", "runners"], &["sandbox"])];
+/// What somebody reads in a shared file: its tables, and those in them. In worker-ctl's nothing else is read.
+const TABLES: [(&[&str], &[&str]); 7] = [
+    (&[], &TOOLS),
+    (&["worker-ctl"], &["agents", "runners"]),
+    (&["worker-ctl", "runners"], &["sandbox"]),
+    (&["worktree-spawn"], &["agents"]),
+    (&["overlay-sync"], &["path"]),
+    (&["sweatfile-apply"], &[]),
+    (&["ledger-synth"], &[]),
+];
 
 /// Warnings about what stands there under other names.
 pub(super) fn unknown_tables(path: &Path, document: &Document<&str>) -> Vec<String> {
@@ -21,7 +28,9 @@ pub(super) fn unknown_tables(path: &Path, document: &Document<&str>) -> Vec<Stri
     for (at, known) in TABLES {
         let table = at.iter().try_fold(document.as_item(), |item, key| item.get(*key));
         let all = table.and_then(Item::as_table_like).into_iter().flat_map(|table| table.iter());
-        for (key, item) in all.filter(|(key, _)| !known.contains(key)) {
+        // Other settings are for their tool to judge.
+        let is_setting = |item: &Item| at.first().is_some_and(|tool| *tool != "worker-ctl") && !item.is_table_like();
+        for (key, item) in all.filter(|(key, item)| !known.contains(key) && !is_setting(item)) {
             let near = match TABLES.iter().find(|(_, known)| known.contains(&key)) {
                 Some((place, _)) => format!("; did you mean `{}`?", [*place, &[key]].concat().join(".")),
                 None => did_you_mean(key, known),
@@ -196,7 +205,8 @@ impl Reader<'_> {
         let mut values = Vec::new();
         for (key, item) in table.iter() {
             let Some(setting) = settings.iter().find(|s| s.name == key) else {
-                if self.known.others.contains(&key) {
+                // Tables in a shared file are named by `unknown_tables`.
+                if self.known.others.contains(&key) || TOOLS.contains(&name) && item.is_table_like() {
                     continue;
                 }
                 let names: Vec<_> = settings.iter().map(|s| s.name).collect();

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use shopfloor_core::config;
 use shopfloor_core::doctor::DoctorArgs;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Result};
@@ -65,6 +66,10 @@ pub fn run(ui: &Ui, env: &Env, args: Args) -> Result<Exit> {
     }
     if let Err(failure) = repository::require_own_root(&env) {
         is_well &= show(ui, "worker-ctl", "root", false, failure.to_string(), Some(failure.hints.join("; ")));
+    }
+    for warning in config::users_unknown_tables(&env).unwrap_or_default() {
+        let fix = "correct its name, or take it out".to_owned();
+        is_well &= show(ui, "shopfloor", "settings", false, warning, Some(fix));
     }
     let all = installations(&env);
     if all.len() > 1 {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shopfloor_core::board::{self, Screen};
+use shopfloor_core::config;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
@@ -49,6 +50,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         proc::check_interrupt()?;
         overview.has_failed |= unasked.is_some();
         overview.problems.extend(unasked.clone());
+        // One that cannot be read is named by the tools.
+        overview.problems.extend(config::users_unknown_tables(&env).unwrap_or_default());
         Ok(overview)
     };
     if !args.watch {

@@ -27,6 +27,18 @@ fn lines_in_the_files_of_a_hook_manager_are_named_until_a_person_deletes_them() 
 }
 
 #[test]
+fn a_table_that_nobody_reads_is_named_by_status_and_doctor() {
+    let w = World::new();
+    let app = app(&w);
+    write(&w.home(".config/shopfloor/config.toml"), "[worktree-spawn.runners.sandbox]\nnetwork = false\n");
+    let told = "config.toml:1: unknown table `worktree-spawn.runners`; did you mean `worker-ctl.runners`?";
+    app.shopfloor(&["status"]).exit(0).any_out().err_has(told);
+    app.shopfloor(&["doctor"]).exit(1).any_err().out_has(told);
+    let listed = app.spawn(&["list"]).exit(0).any_out();
+    assert_eq!(listed.err_has(told).stderr.matches("unknown").count(), 1);
+}
+
+#[test]
 fn what_git_does_not_bring_is_proposed_as_a_line_of_the_sweatfile() {
     let w = World::new();
     let app = app(&w);

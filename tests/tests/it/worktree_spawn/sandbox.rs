@@ -408,6 +408,7 @@ fn what_a_sandbox_cannot_take_over_is_refused() {
         ("worker-ctl.runner.sandbox", "`worker-ctl.runner`; did you mean `runners`?"),
         ("worker-ctl.runners.sandbx", "`worker-ctl.runners.sandbx`; did you mean `sandbox`?"),
         ("worker_ctl.runners.sandbox", "`worker_ctl`; did you mean `worker-ctl`?"),
+        ("worktree-spawn.runners.sandbox", "`worktree-spawn.runners`; did you mean `worker-ctl.runners`?"),
         ("runners.sandbox", "`runners`; did you mean `worker-ctl.runners`?"),
         ("nosuchtool", "`nosuchtool`"),
     ] {
