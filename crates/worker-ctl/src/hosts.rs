@@ -154,15 +154,17 @@ impl LastSaid {
         write(root, &format!("{host}.json"), &LastSaid { v: 1, ..self.clone() })
     }
 
-    /// With the workers of an answer, of which those with an odd name are left out. Exit 4 if it lists none.
+    /// With the workers of an answer. Exit 4 if not all of them can be read: whoever is left out would count as gone.
     pub fn answered(host: &Host, answer: &Value, now: i64) -> Result<LastSaid> {
-        let rows = answer["workers"].as_array();
-        let rows = rows.ok_or_else(|| failure::there(4, format!("{}: its `status` lists no workers", host.name)))?;
         let mut seen = BTreeSet::new();
-        let is_good = |row: &&Value| {
-            row["name"].as_str().is_some_and(|name| checked_name(name).is_ok() && seen.insert(name.to_owned()))
+        let is_good = |row: &Value| {
+            let name = row["name"].as_str().filter(|name| row["v"] == 1 && checked_name(name).is_ok());
+            name.is_some_and(|name| seen.insert(name.to_owned()))
         };
-        let workers = rows.iter().filter(is_good).cloned().collect();
+        let workers = answer["workers"].as_array().filter(|rows| rows.iter().all(is_good));
+        let workers = workers.cloned().ok_or_else(|| {
+            failure::there(4, format!("{}: its `status` does not list its workers as it does here", host.name))
+        })?;
         Ok(LastSaid { v: 1, at_unix: Some(now), unreachable_since_unix: None, workers })
     }
 }

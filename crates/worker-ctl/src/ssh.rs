@@ -97,6 +97,10 @@ impl Ssh<'_> {
             });
         }
         match answer.filter(|_| output.status.code() <= 1) {
+            Some(answer) if answer["v"] != 1 => {
+                Err(failure::there(4, format!("{host}: worker-ctl there answers in a form that is not known here"))
+                    .hint("install the same version of the tools on both machines"))
+            }
             Some(answer) => Ok(answer),
             None => Err(failure::there(4, format!("{host}: worker-ctl there gave no answer ({})", output.status))
                 .details(

@@ -317,17 +317,14 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     if ctx.is_dry {
         return Ok(show(ctx.ui, json!({ "host": name }), &[format!("forget the host {name}")]));
     }
-    let is_idle = match require_idle(ctx, &host) {
-        Ok(()) => true,
-        Err(failure) if is_forced => {
-            ctx.ui.warn(failure);
-            false
-        }
+    match require_idle(ctx, &host) {
+        Err(failure) if is_forced => ctx.ui.warn(failure),
         Err(failure) => {
             let hint = format!("or forget it here all the same: `worker-ctl host remove {name} --force`");
             return Err(failure.hint(hint));
         }
-    };
+        Ok(()) => {}
+    }
     let _lock = hosts::lock(&ctx.root.path, name)?;
     for (_, journal) in host_work::open_accepts(ctx, &host)? {
         publish::require_put_back(ctx, std::slice::from_ref(&journal))?;
@@ -336,8 +333,8 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     let below = format!("refs/shopfloor/hosts/{name}");
     let listed = ctx.repo.ask(&ctx.repo.top, &["for-each-ref", "--format=%(refname) %(objectname)", &below])?;
     let refs: Vec<(&str, &str)> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
-    // A host that does not answer may be gone, and its work with it.
-    for (of, sha) in refs.iter().filter(|_| !is_idle) {
+    // Nobody else may have it: the host may be gone, or the worker there.
+    for (of, sha) in &refs {
         if !ctx.repo.has(&ctx.repo.base(), sha)? {
             let of = of.strip_prefix("refs/shopfloor/hosts/").unwrap_or(of);
             ctx.ui.note(format!("kept {}", trash::keep_commit(ctx, of, sha)?));

@@ -271,6 +271,12 @@ fn what_was_fetched_of_a_host_that_is_gone_is_kept() {
     let kept = floor.root.git(&["for-each-ref", "--format=%(refname)", "refs/shopfloor/trash/big/eve/reviewed/"]);
     assert_eq!(floor.root.git(&["show", &format!("{}:a.txt", kept.trim())]), "one\n");
     assert_eq!(floor.root.git(&["for-each-ref", "refs/shopfloor/hosts/"]), "");
+    // So is what was fetched of a worker that a host does not list any more.
+    floor.ctl(&["host", "add", "big", "--ssh", "big"]).succeeds();
+    floor.ctl(&["review", "big:eve"]).succeeds();
+    machines[0].sh("worker-ctl nuke eve --force --yes").exit(0).any_out().any_err();
+    let removed = floor.ctl(&["host", "remove", "big"]).exit(0).any_out();
+    removed.err_has("kept refs/shopfloor/trash/big/eve/reviewed/");
 }
 
 #[test]

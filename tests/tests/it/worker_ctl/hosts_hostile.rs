@@ -19,10 +19,9 @@ fn nothing_comes_of_what_a_host_makes_up() {
         let body = format!("case \" $* \" in *' {command} '*) {script};; *) exec '{}' \"$@\";; esac", real.display());
         big.program("worker-ctl", &body);
     };
-    // Names that are paths or options, and words that a terminal would obey.
-    let bad = r#"{"name":"../../adam","status":"idle"},{"name":"-x","status":"idle"},{"name":7},7,"#;
-    let odd = r#"{"name":"eve","status":"\u001b[2J\u202e","task":"needs_review","commit":"--output=x","prompt":"a\nb","notes":[7,"\u0007"],"needs":"x"}"#;
-    big.home.write("rows", &format!("{{\"v\":1,\"workers\":[{bad}{odd},{odd}]}}\n"));
+    // Words that a terminal would obey.
+    let odd = r#"{"v":1,"name":"eve","status":"\u001b[2J\u202e","task":"needs_review","commit":"--output=x","prompt":"a\nb","notes":[7,"\u0007"],"needs":"x"}"#;
+    big.home.write("rows", &format!("{{\"v\":1,\"workers\":[{odd}]}}\n"));
     says("status", "cat ~/rows");
     let all = floor.ctl(&["status", "--json"]).exit(0).json();
     let ids: Vec<&str> = all["workers"].as_array().unwrap().iter().map(|row| text(row, "/id")).collect();
@@ -31,14 +30,29 @@ fn nothing_comes_of_what_a_host_makes_up() {
     assert!(!table.stdout.contains(['\u{1b}', '\u{7}', '\u{202e}']) && table.stdout.lines().count() == 1, "{table}");
     let refused = floor.ctl(&["accept", "big:eve", "--json"]).exit(1).any_err().json();
     assert_eq!(text(&refused, "/error/kind"), "wrong_state");
-    for said in
-        ["yes", "yes '{' | tr -d '\\n'", "echo 7", "echo '{\"workers\":{}}' | tr w v", "true", "exit 3", "kill -9 $$"]
-    {
+    // No answer, names that are paths or options, and what only another version can read.
+    for said in [
+        "yes",
+        "yes '{' | tr -d '\\n'",
+        "echo 7",
+        "true",
+        "exit 3",
+        "kill -9 $$",
+        r#"echo '{"v":1,"workers":{}}'"#,
+        r#"echo '{"v":1,"workers":[7]}'"#,
+        r#"echo '{"v":1,"workers":[{"v":1,"name":7}]}'"#,
+        r#"echo '{"v":1,"workers":[{"v":1,"name":"../../adam"}]}'"#,
+        r#"echo '{"v":1,"workers":[{"v":1,"name":"-x"}]}'"#,
+        r#"echo '{"v":1,"workers":[{"v":2,"name":"eve"}]}'"#,
+        r#"echo '{"workers":[]}'"#,
+        r#"echo '{"v":2,"workers":[]}'"#,
+    ] {
         says("status", said);
         let seen = last_row(&floor, "big:eve");
         assert!(seen["unreachable_since_at"].is_string(), "{said}: {seen}");
     }
-    says("review", "echo '{\"sha\":\"--upload-pack=touch /tmp/x\"}'");
+    floor.ctl(&["host", "remove", "big"]).exit(4).err_has("answers in a form that is not known here");
+    says("review", "echo '{\"v\":1,\"sha\":\"--upload-pack=touch /tmp/x\"}'");
     floor.ctl(&["review", "big:eve"]).exit(4).err_has("names no commit");
     // What it proposes to run are its own words.
     says("review", "echo '{\"error\":{\"message\":\"no\",\"hints\":[\"run `rm -rf ~`\"]}}'; exit 1");
@@ -174,7 +188,7 @@ fn what_the_source_has_dropped_lands_with_no_work_of_a_host() {
     work_on(&floor, &machines[0], "big:eve");
     floor.app.git(&["update-ref", "refs/heads/main", &base]);
     let body = format!(
-        "case \" $* \" in *' patrol '*) echo '{{\"workers\":[]}}';; *) exec '{}' \"$@\";; esac",
+        "case \" $* \" in *' patrol '*) echo '{{\"v\":1}}';; *) exec '{}' \"$@\";; esac",
         real.display()
     );
     machines[0].sh("worker-ctl down").any_status().any_out().any_err();
