@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use shopfloor_core::error::Result;
+use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc::Output;
 use shopfloor_core::ssh;
 use shopfloor_core::text::printable;
@@ -49,6 +49,23 @@ impl Ssh<'_> {
     pub fn known_tool(&self, words: &[OsString]) -> Vec<OsString> {
         let first = ["sh", "-c", VERSION_FIRST, "sh"].map(OsString::from);
         first.into_iter().chain(self.tool(words)).collect()
+    }
+
+    /// Runs a command there on this terminal. Exit 4 if the host does not answer, or has no such program.
+    pub fn on_terminal(&self, words: &[OsString]) -> Result<Exit> {
+        let status = self.line.on_terminal(words)?.foreground()?;
+        match status.code() {
+            127 => {
+                let (program, host) = (words[0].display(), &self.host.name);
+                Err(Failure::failed(format!("{program} is not on the PATH of {host}")).hint("install it there"))
+            }
+            255 => {
+                // Why it does not answer went to the terminal. By now it may answer again.
+                self.line.run(&["true".into()], Vec::new(), SOON)?;
+                self.arrived(Output { status, stdout: Vec::new(), stderr: Vec::new() }).map(|_| Exit::Done)
+            }
+            _ => Ok(status.exit()),
+        }
     }
 
     /// Runs a command there to its end.

@@ -388,5 +388,5 @@ fn login(ctx: &Context<'_>, name: &str, agent: &str) -> Result<Exit> {
         let would = format!("run `{} {}` on {name}", program.name, program.login);
         return Ok(show(ctx.ui, json!({ "host": name }), &[would]));
     }
-    Ok(ssh_to(ctx, &host).on_terminal(&words)?.foreground()?.exit())
+    ssh_to(ctx, &host).on_terminal(&words)
 }

@@ -168,7 +168,7 @@ impl Line {
         let held = self.tell_first(ctx)?.filter(|_| is_one(&command, &["reject reset rebase"]));
         let (ssh, input) = (ssh_to(ctx, &self.host), self.input.clone());
         if is_one(&command, &["attach login"]) && !ctx.is_dry {
-            return Ok(ssh.on_terminal(&ssh.tool(&self.words))?.foreground()?.exit());
+            return ssh.on_terminal(&ssh.tool(&self.words));
         }
         if command == "nuke" && is_asked && !self.has("yes") {
             let mut dry = self.words.clone();

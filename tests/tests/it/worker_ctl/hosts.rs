@@ -177,8 +177,11 @@ fn a_host_works_on_while_its_hub_sleeps_and_a_rebooted_one_is_brought_up() {
     let seen = last_row(&floor, "big:eve");
     assert!(seen["unreachable_since_at"].is_string() && seen["task"] == "working", "{seen}");
     floor.ctl(&["status"]).exit(0).out_has("big:eve  unreachable since ");
-    let refused = floor.ctl(&["review", "big:eve", "--json"]).exit(4).json();
-    assert_eq!(text(&refused, "/error/kind"), "unreachable");
+    for args in [&["review", "big:eve"][..], &["host", "login", "big", "claude"]] {
+        let refused = floor.ctl(&[args, &["--json"]].concat()).exit(4).any_err().json();
+        assert_eq!(text(&refused, "/error/kind"), "unreachable");
+    }
+    floor.root.on_terminal("worker-ctl attach big:eve", "").exit(4).out_has("there is no answer from the host big");
     big.come_back();
     floor.ctl(&["wait", "big:eve", "--for", "needs_review", "--timeout", "50s"]).exit(0).any_out().any_err();
     floor.ctl(&["review", "big:eve"]).succeeds();

@@ -88,6 +88,9 @@ fn an_answer_of_a_host_has_the_names_and_paths_that_they_have_here() {
     floor.ctl(&["queue", "--host", "big"]).exit(2).any_out().err_has("`worker-ctl host add big --ssh big`");
     std::fs::rename(&away, &root).unwrap();
     // A tool that does not run there is no answer.
+    machines[0].program("claude", "exit 127");
+    let refused = floor.ctl(&["host", "login", "big", "claude"]).exit(4).any_out();
+    refused.err_has("claude is not on the PATH of big");
     machines[0].program("worker-ctl", "exit 127");
     let failed = floor.ctl(&["message", "big:eve", "x", "--json"]).exit(4).json();
     assert_eq!(text(&failed, "/error/kind"), "on_host");
