@@ -439,6 +439,8 @@ fn refuse(row: &Row, is_forced: bool) -> Result<()> {
         .hint("`shopfloor status` lists what can be"));
     }
     match row.task.as_deref() {
+        // What its host said last may not be so any more, and nothing can land from there.
+        _ if row.record["unreachable_since_at"].is_string() => Ok(()),
         Some("needs_review") if !is_forced => Err(unmerged(row)),
         Some(task) if task != "idle" && !is_forced => {
             let refused = Failure::new(Exit::No, "wrong_state", format!("{name} has a task: {task}"));

@@ -1,7 +1,7 @@
 //! Removals of several agents.
 
 use crate::support::floor::Floor;
-use crate::support::host::{hire, hub, needs_sshd, work};
+use crate::support::host::{hire, hub, needs_sshd, row, work};
 use crate::support::world::{World, text, which, write};
 
 /// The error is the last line, so nothing goes after it.
@@ -35,9 +35,14 @@ fn a_forced_removal_names_whom_it_removes_on_a_host() {
         return;
     }
     let w = World::new();
-    let (floor, _machines) = hub(&w, &["big"]);
+    let (floor, mut machines) = hub(&w, &["big"]);
     hire(&floor, "big:eve");
     work(&floor, "big:eve", "COMMIT a.txt one Add a");
+    assert_eq!(row(&floor, "big:eve")["task"], "needs_review");
+    machines[0].vanish();
+    let refused = floor.app.shopfloor(&["rm", "big:eve", "--json"]).exit(4).any_err().json();
+    assert_eq!(text(&refused, "/error/kind"), "unreachable");
+    machines[0].come_back();
     let removed = floor.app.shopfloor(&["rm", "big:eve", "--force"]).exit(0).any_err().stdout.clone();
     assert!(removed.starts_with("refs/") && removed.ends_with("\nremoved big:eve\n"), "{removed}");
 }
