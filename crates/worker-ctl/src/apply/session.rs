@@ -279,7 +279,8 @@ pub fn restart_with(ctx: &Context<'_>, worker: &Worker, text: &str, resume: Vec<
     }
     // A shell exits with these codes when it cannot start a program. Any other exit is that of a program with its task.
     if matches!(now.end, Some(Session::Code(126 | 127))) {
-        return Err(not_delivered("its program cannot be started; look with `worker-ctl peek`".into()));
+        let why = format!("its program cannot be started; look with `worker-ctl peek {}`", worker.name);
+        return Err(not_delivered(why));
     }
     // The conversation is gone. The text must not be lost with it.
     if is_continued && matches!(now.end, Some(Session::Code(1..))) {

@@ -106,7 +106,7 @@ fn ended_early(tmux: &Tmux, worker: &Worker, pane: &Pane) -> Failure {
     };
     Failure::failed(format!("the program of {} ended before it was ready{how}", worker.name))
         .details(shown.iter().map(|line| format!("  {}", printable(line))))
-        .hint("look at its terminal with `worker-ctl peek`, or run its command by hand")
+        .hint(format!("look at its terminal with `worker-ctl peek {}`, or run its command by hand", worker.name))
 }
 
 /// Takes one step towards the answer of a dialog. A menu gets one key, and then its screen is looked at again.

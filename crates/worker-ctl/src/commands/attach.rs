@@ -36,7 +36,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     match status.success() {
         true => Ok(Exit::Done),
         false => Err(Failure::failed(format!("tmux attach-session failed with {status}"))
-            .hint("attach from a terminal, or print the screen with `worker-ctl peek`")),
+            .hint(format!("attach from a terminal, or print the screen with `worker-ctl peek {name}`"))),
     }
 }
 

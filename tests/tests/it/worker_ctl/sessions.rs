@@ -142,7 +142,8 @@ fn a_program_that_ends_at_once_is_told_also_where_nothing_tells_when_it_is_ready
         // On a loaded machine tmux can lose the last words of a program that ends at once.
         let says_bye = |_| {
             let up = floor.ctl(&["up", name]).exit(4).any_out();
-            up.err_has(&format!("ended before it was ready (exit {code})"));
+            up.err_has(&format!("ended before it was ready (exit {code})"))
+                .err_has(&format!("`worker-ctl peek {name}`"));
             assert_eq!(text(&floor.status(name), "/status"), status);
             up.stderr.contains("bye")
         };
