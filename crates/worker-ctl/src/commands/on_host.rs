@@ -19,6 +19,7 @@ use shopfloor_core::text::{printable, printable_lines};
 use crate::apply::host_status::{self, named};
 use crate::apply::host_work::{self, name_of, ssh_to};
 use crate::commands::bytes_of;
+use crate::commands::wait::too_late;
 use crate::context::Context;
 use crate::failure;
 use crate::hosts::{self, Host, HostWork, LastSaid};
@@ -373,13 +374,7 @@ impl Line {
                 Err(other) => return Err(other),
             }
             if let Some((_, text)) = limit.as_ref().filter(|(limit, _)| start.elapsed() >= *limit) {
-                let states: Vec<&str> = states.clone().map(String::as_str).collect();
-                let names: Vec<String> = self.workers.iter().map(|name| name_of(&self.host, name)).collect();
-                let goal =
-                    if is_for_you { "come to need you".to_owned() } else { format!("become {}", states.join(" or ")) };
-                return Err(failure::TIMEOUT
-                    .failure(format!("{} did not {goal} within {text}", names.join(", ")))
-                    .hint("`worker-ctl status` shows the state of each worker"));
+                return Err(too_late(&states.cloned().collect::<Vec<_>>(), self.has("any"), text));
             }
         }
     }

@@ -23,6 +23,9 @@ const POLL: Duration = Duration::from_millis(200);
 /// How long a wait for a state lasts if nothing else is asked for.
 const USUAL_LIMIT: &str = "300s";
 
+/// What to do once a wait has ended in vain.
+const HINT: &str = "`worker-ctl status` shows the state of each worker";
+
 /// The word for a worker that needs a person.
 const YOU: &str = "you";
 
@@ -78,7 +81,6 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let idle = chosen.iter().filter(|worker| is_for_you && !args.all && worker.status() == "idle");
     idle.for_each(|worker| ctx.ui.note(format!("{} has no task", worker.name)));
     let names: Vec<String> = chosen.into_iter().map(|worker| worker.name).collect();
-    let words = states.join(" or ");
     let start = Instant::now();
     let mut last = None::<Instant>;
     loop {
@@ -96,16 +98,15 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 false => commands::print_statuses(ctx, &reached, &reached),
             };
         }
-        let hint = "`worker-ctl status` shows the state of each worker";
         if stuck.len() == names.len() || !is_any && !stuck.is_empty() {
             let why = match is_for_you {
                 true => "no worker below can come to need you".to_owned(),
-                false => format!("the workers below cannot become {words} by themselves"),
+                false => format!("the workers below cannot become {} by themselves", states.join(" or ")),
             };
             return Err(failure::WRONG_STATE
                 .failure(why)
                 .details(stuck.iter().map(|why| format!("  {why}")))
-                .hint(hint));
+                .hint(HINT));
         }
         // Who has hit a usage limit goes on later.
         let is_held = args.timeout.is_none() && is_any_limited(ctx, &names)?;
@@ -113,16 +114,22 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             && start.elapsed() >= limit
             && !is_held
         {
-            let what = match (is_for_you, is_any) {
-                (true, _) => "no worker came to need you".to_owned(),
-                (_, true) => format!("no worker became {words}"),
-                (_, false) => format!("not all workers became {words}"),
-            };
-            return Err(failure::TIMEOUT.failure(format!("{what} within {timeout}")).hint(hint));
+            return Err(too_late(states, args.any, timeout));
         }
         proc::check_interrupt()?;
         std::thread::sleep(POLL);
     }
+}
+
+/// The failure of a wait whose time is up.
+pub fn too_late(states: &[String], is_any: bool, timeout: &str) -> Failure {
+    let words = states.join(" or ");
+    let what = match states.iter().any(|state| state == YOU) {
+        true => "no worker came to need you".to_owned(),
+        false if is_any => format!("no worker became {words}"),
+        false => format!("not all workers became {words}"),
+    };
+    failure::TIMEOUT.failure(format!("{what} within {timeout}")).hint(HINT)
 }
 
 /// The workers that have reached one of the states, and those that cannot reach any by themselves, each with the reason.
