@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use shopfloor_core::args::SettingFlags;
 use shopfloor_core::child_env;
@@ -46,6 +46,8 @@ pub struct Context<'a> {
     pub is_dry: bool,
     flags: Flags,
     for_programs: Arc<OnceLock<Env>>,
+    /// The state that a dry run goes by once it has looked.
+    foreseen: Arc<Mutex<Option<State>>>,
 }
 
 impl<'a> Context<'a> {
@@ -55,8 +57,8 @@ impl<'a> Context<'a> {
         root.config.settings.all_warnings().iter().for_each(|warning| ui.warn(warning));
         let clone = WorkRepo::new(&Git::find(env)?, &root, &root.source(env), ui.is_dry())?;
         let (repo, is_dry) = (clone.clone(), ui.is_dry());
-        let (root, ending, for_programs) = (Arc::new(root), Arc::default(), Arc::default());
-        Ok(Context { ui, env, root, clone, repo, ending, is_dry, flags, for_programs })
+        let (ending, for_programs, foreseen) = (Arc::default(), Arc::default(), Arc::default());
+        Ok(Context { ui, env, root: Arc::new(root), clone, repo, ending, is_dry, flags, for_programs, foreseen })
     }
 
     /// The same for work on this worker, in the repository that it works in. What a function does for a worker, it does in
@@ -98,8 +100,9 @@ impl<'a> Context<'a> {
         let (path, ending, flags) = (self.root.path.clone(), self.ending.clone(), self.flags.clone());
         let root = WorkerRoot { config: RootConfig::load(env, &path, &flags.all())?, path };
         let clone = WorkRepo::new(&Git::find(env)?, &root, &root.source(env), is_dry)?;
-        let (root, repo, for_programs) = (Arc::new(root), clone.clone(), self.for_programs.clone());
-        Ok(Context { ui, env, root, repo, clone, ending, is_dry, flags, for_programs })
+        let (for_programs, foreseen) = (self.for_programs.clone(), self.foreseen.clone());
+        let (root, repo) = (Arc::new(root), clone.clone());
+        Ok(Context { ui, env, root, repo, clone, ending, is_dry, flags, for_programs, foreseen })
     }
 
     /// The same with these flags.
@@ -185,9 +188,15 @@ impl<'a> Context<'a> {
         self.root.source(self.env)
     }
 
-    /// Loads the state. Exit 4 when it cannot be read.
+    /// Loads the state; in a dry run that has looked, the one that it goes by. Exit 4 when it cannot be read.
     pub fn state(&self) -> Result<State> {
-        store::load(&self.root.path)
+        let foreseen = self.foreseen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        foreseen.filter(|_| self.is_dry).map_or_else(|| store::load(&self.root.path), Ok)
+    }
+
+    /// Lets a dry run go by this state from here on.
+    pub fn foresee(&self, state: State) {
+        *self.foreseen.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
     }
 
     /// Loads a worker's record. Exit 1 when there is none.

@@ -13,7 +13,7 @@ use crate::facts::adoption;
 use crate::facts::conflicts::{left_markers, read_conflicts};
 use crate::facts::session_files;
 use crate::failure;
-use crate::plan::machine::Input;
+use crate::plan::machine::{Input, apply};
 use crate::plan::rebase::is_behind;
 use crate::slurm::Job;
 use crate::store::State;
@@ -141,6 +141,25 @@ pub fn look(ctx: &Context<'_>, scope: PatrolScope) -> Result<Vec<(Worker, Input)
         }
     }
     Ok(news)
+}
+
+/// Lets a dry run go by what a patrol would record. What cannot be read is not news.
+pub fn foresee(ctx: &Context<'_>) -> Result<()> {
+    let mut state = ctx.state()?;
+    for worker in state.workers.values_mut() {
+        land_on_parent::retargeted(ctx, worker.clone()).into_iter().for_each(|now| *worker = now);
+    }
+    let Ok(seen) = Seen::read(ctx, &state, PatrolScope::All) else { return Ok(()) };
+    for worker in state.workers.values_mut() {
+        while let Ok(Some(input)) = next_input(ctx, worker, &seen, PatrolScope::All)
+            && let Ok((after, _)) = apply(worker, &input, ctx.now())
+            && after != *worker
+        {
+            *worker = after;
+        }
+    }
+    ctx.foresee(state);
+    Ok(())
 }
 
 /// What a patrol reads once for all workers.

@@ -48,7 +48,7 @@ use shopfloor_core::sandbox::NO_SANDBOX;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::deliver::deliver;
-use crate::apply::patrol::{PatrolScope, tick};
+use crate::apply::patrol::{PatrolScope, foresee, tick};
 use crate::apply::recover::{FinishedAccepts, finish_all};
 use crate::context::{Context, WorkerLock};
 use crate::failure;
@@ -98,9 +98,9 @@ pub fn catch_up(ctx: &Context<'_>) {
     }
 }
 
-/// Patrols, so that decisions are based on the current state. A dry run does not.
+/// Patrols, so that decisions are based on the current state. A dry run records nothing of it.
 pub fn look(ctx: &Context<'_>) -> Result<()> {
-    if ctx.is_dry { Ok(()) } else { tick(ctx, PatrolScope::All).map(drop) }
+    if ctx.is_dry { foresee(ctx) } else { tick(ctx, PatrolScope::All).map(drop) }
 }
 
 /// The workers that are named, or all. Exit 2 when neither is asked for.

@@ -428,9 +428,12 @@ fn changes_of_white_space_and_of_binaries_undo_a_review() {
         floor.ctl(&["review", name]).succeeds();
         floor.ctl(&["reject", "not so"]).succeeds();
         amend(two);
+        // A dry run judges by what is there, too.
+        floor.ctl(&["accept", name, "-n"]).exit(0).any_err().out_has("would put");
         floor.until(name, "needs_review");
         floor.ctl(&["review", name]).succeeds();
         amend(three);
+        floor.ctl(&["accept", name, "-n"]).exit(1).err_has("changed since it was reviewed");
         floor.ctl(&["patrol"]).succeeds().any_err();
         assert_changed(&floor, name);
         floor.ctl(&["review", name]).succeeds();
