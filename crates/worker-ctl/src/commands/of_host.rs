@@ -13,7 +13,7 @@ use crate::facts::worker_state::{Standing, WorkFacts, WorktreeFacts};
 use crate::failure;
 use crate::hosts::{self, Host, HostWork, PERHAPS, SeenWork};
 use crate::layout::RootLock;
-use crate::plan::accept::{Landing, accept as plan_accept, refuse_unseen, require_review, several_bases};
+use crate::plan::accept::{Accept, Landing, accept as plan_accept, refuse_unseen, require_review, several_bases};
 use crate::plan::check::record;
 use crate::ssh;
 use crate::worker::{Task, Worker};
@@ -87,8 +87,7 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
         let worker = read()?;
         require_seen(&worker, args.force)?;
         require_settled(require_review(&worker)?)?;
-        let would = format!("fetch the work of {name}, and put it on {} as one commit", ctx.repo.branch);
-        return Ok(commands::show(ctx.ui, accept::answer(&name, "accepted", "", &ctx.repo.branch), &[would]));
+        return dry_run(ctx, (host, there), worker, args.force);
     }
     let finished = host_work::sync(ctx, host)?;
     ssh_to(ctx, host).ask(&["patrol"], ssh::LONG)?;
@@ -133,6 +132,31 @@ pub fn accept(ctx: &Context<'_>, line: &Line, args: &accept::Args) -> Result<Exi
     Ok(accept::print_answer(ctx, &worker, &sha, &landed))
 }
 
+/// Shows how the work would land. As for a review, the commits come here also in a dry run.
+fn dry_run(ctx: &Context<'_>, (host, there): (&Host, &str), mut worker: Worker, is_forced: bool) -> Result<Exit> {
+    let _lock = hosts::lock(&ctx.root.path, &host.name)?;
+    ctx.repo.fetch(&ctx.source())?;
+    host_work::fetch(ctx, host, there, require_review(&worker)?)?;
+    let (base, branch) = (ctx.repo.require_base()?, &ctx.repo.branch);
+    host_work::carry_over(ctx, &mut worker, &base)?;
+    let plan = plan(ctx, &worker, base, is_forced)?;
+    land::tell_unreviewed(ctx, &plan);
+    let (outcome, would) = plan.describe(branch, &ctx.source());
+    Ok(commands::show(ctx.ui, accept::answer(&worker.name, outcome, &plan.sha, branch), &[would]))
+}
+
+/// Plans how the work lands on this commit of the branch.
+fn plan(ctx: &Context<'_>, worker: &Worker, base: String, is_forced: bool) -> Result<Accept> {
+    let sha = require_review(worker)?;
+    let worktree = WorktreeFacts {
+        branch: Some(worker.branch.clone()),
+        head: Some(sha.to_owned()),
+        ..WorktreeFacts::default()
+    };
+    let work = Some(WorkFacts::read(&ctx.repo, worker, &base, sha.to_owned())?);
+    plan_accept(&Standing { worker: worker.clone(), base, worktree, work }, &ctx.repo.branch, is_forced)
+}
+
 /// Exit 1 for work that may have been sent back and was not reviewed since, unless that is forced.
 fn require_seen(worker: &Worker, is_forced: bool) -> Result<()> {
     let is_doubtful = !is_forced && worker.work.changes.as_deref() == Some(PERHAPS);
@@ -163,16 +187,7 @@ fn publish_work(ctx: &Context<'_>, worker: &Worker, args: &accept::Args) -> Resu
     let _publishing = ctx.lock_root(RootLock::Publish)?;
     publish::require_put_back(ctx, &publish::list_journals(&ctx.root.path)?)?;
     for _ in 0..3 {
-        let base = ctx.repo.fetched(&ctx.source())?;
-        let sha = require_review(worker)?;
-        let worktree = WorktreeFacts {
-            branch: Some(worker.branch.clone()),
-            head: Some(sha.to_owned()),
-            ..WorktreeFacts::default()
-        };
-        let work = Some(WorkFacts::read(&ctx.repo, worker, &base, sha.to_owned())?);
-        let plan =
-            plan_accept(&Standing { worker: worker.clone(), base, worktree, work }, &ctx.repo.branch, args.force)?;
+        let plan = plan(ctx, worker, ctx.repo.fetched(&ctx.source())?, args.force)?;
         land::tell_unreviewed(ctx, &plan);
         match &plan.landing {
             Landing::Commit { tree } => {

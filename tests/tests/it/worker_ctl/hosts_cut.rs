@@ -357,7 +357,9 @@ fn a_rejection_that_may_not_have_arrived_lets_nothing_unseen_land() {
     floor.ctl(&["message", "big:eve", "COMMIT b.txt two Unseen"]).exit(0).any_out().any_err();
     let eve = w.at(machines[0].root().path.join(".worktrees/eve"));
     wait_for(|| eve.git(&["log", "--format=%s", "-1"]) == "Unseen\n");
-    floor.ctl(&["accept", "big:eve"]).exit(1).err_has("big:eve changed since it was reviewed");
+    for accept in [&["accept", "big:eve"][..], &["accept", "big:eve", "-n"]] {
+        floor.ctl(accept).exit(1).err_has("big:eve changed since it was reviewed");
+    }
     floor.ctl(&["review", "big:eve"]).succeeds();
     ssh("case \"$*\" in *\"'reject'\"*) exit 255 ;; esac");
     reject().err_has("there is no answer from the host big");
