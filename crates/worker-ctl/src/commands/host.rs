@@ -314,9 +314,6 @@ fn list(ctx: &Context<'_>) -> Exit {
 
 fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     let host = ctx.root.host(name)?;
-    if ctx.is_dry {
-        return Ok(show(ctx.ui, json!({ "host": name }), &[format!("forget the host {name}")]));
-    }
     match require_idle(ctx, &host) {
         Err(failure) if is_forced => ctx.ui.warn(failure),
         Err(failure) => {
@@ -324,6 +321,9 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
             return Err(failure.hint(hint));
         }
         Ok(()) => {}
+    }
+    if ctx.is_dry {
+        return Ok(show(ctx.ui, json!({ "host": name }), &[format!("forget the host {name}")]));
     }
     let _lock = hosts::lock(&ctx.root.path, name)?;
     for (_, journal) in host_work::open_accepts(ctx, &host)? {
@@ -363,9 +363,11 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Exit 1 if workers of a host have tasks. It learns first what has landed.
+/// Exit 1 if workers of a host have tasks. It learns first what has landed, but for a dry run.
 fn require_idle(ctx: &Context<'_>, host: &Host) -> Result<()> {
-    host_work::sync(ctx, host)?;
+    if !ctx.is_dry {
+        host_work::sync(ctx, host)?;
+    }
     let said = LastSaid::answered(host, &ssh_to(ctx, host).ask(&["status"], ssh::LONG)?, ctx.now())?;
     let busy = said.workers.iter().filter(|row| row["task"] != "idle").filter_map(|row| row["name"].as_str());
     let busy: Vec<String> = busy.map(|name| host_work::name_of(host, name)).collect();

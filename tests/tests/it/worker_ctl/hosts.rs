@@ -245,6 +245,7 @@ fn what_cannot_be_done_over_ssh_says_so_before_anything_has_changed() {
     // A host with tasks is not forgotten, and the root not removed.
     floor.ctl(&["start", "big:eve", "--task", "think"]).succeeds();
     assert_eq!(kind(&["host", "remove", "big"], 1), "in_use");
+    assert_eq!(kind(&["host", "remove", "big", "-n"], 1), "in_use");
     assert_eq!(kind(&["deinit", "--yes"], 1), "in_use");
     floor.ctl(&["reset", "big:eve"]).succeeds();
     for name in ["big", "small"] {
