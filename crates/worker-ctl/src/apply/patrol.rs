@@ -402,7 +402,13 @@ fn refresh_line(ctx: &Context<'_>, line: &[&Worker], is_catching_up: bool, waiti
         }
         ctx.warn_on_failure(name, || {
             let is_due = is_due(seen, &base);
-            if is_due && let Some(_lock) = ctx.try_lock(name)? {
+            let lock = if is_due { ctx.try_lock(name)? } else { None };
+            if is_due && lock.is_none() {
+                // Who holds it may be asking it at this moment.
+                lands_before = None;
+                return Ok(());
+            }
+            if is_due {
                 match rebase::refresh(ctx, &ctx.worker(name)?, &base, lands_before.as_deref()) {
                     // It is asked when its job runs.
                     Err(failure) if failure::QUEUED.is_kind_of(&failure) => {}

@@ -1,5 +1,7 @@
 //! worker-ctl: conflicts with the default branch, and how a worker resolves them.
 
+use std::fs::File;
+
 use serde_json::Value;
 
 use crate::support::floor::Floor;
@@ -124,6 +126,12 @@ fn who_gave_up_is_not_next_until_the_branch_moves_on() {
         work(&floor, name, &format!("COMMIT README.md {name} Change it"));
     }
     floor.app.commit("README.md", "theirs\n");
+    // An `accept` that holds a worker may be asking it, and nobody after it is asked meanwhile.
+    let lock = File::open(floor.root.path.join("locks/worker-adam.lock")).unwrap();
+    lock.lock().unwrap();
+    floor.ctl(&["patrol"]).succeeds();
+    assert_eq!(text(&floor.status("eve"), "/status"), "needs_review");
+    drop(lock);
     floor.until("adam", "rebasing");
     assert_eq!(text(&floor.status("eve"), "/status"), "needs_review");
     floor.ctl(&["message", "adam", "ABORT"]).succeeds();
