@@ -17,9 +17,10 @@ use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
 pub use crate::commands::new_args::Args;
+use crate::commands::new_args::require_free_name;
 use crate::commands::new_from_forge::prepare;
 use crate::commands::worker_commands::here;
-use crate::commands::{exit_of, is_main_name, pass_on, quietly, words_for};
+use crate::commands::{exit_of, pass_on, quietly, words_for};
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::{Answer, ask, set_by_person, usual_agent};
 use crate::plan::names::named;
@@ -67,10 +68,7 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         },
     };
     let args = &args;
-    if is_main_name(&repository, &args.name)? {
-        return Err(Failure::usage(format!("`{}` means the main checkout or its commit", printable(&args.name)))
-            .hint("choose another name, such as `feature-a`"));
-    }
+    require_free_name(env, &repository, args)?;
     require_sandbox(env, args, task.as_deref())?;
     if args.clone || args.host.is_some() {
         return in_clone(ui, env, common, args, task.as_deref());

@@ -2,6 +2,16 @@
 
 use std::path::PathBuf;
 
+use shopfloor_core::env::Env;
+use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::slug::slug;
+use shopfloor_core::text::{printable, shell_word};
+
+use crate::commands::is_main_name;
+use crate::facts::overview;
+use crate::facts::repository::{self, Repository};
+use crate::plan::rows::rows;
+
 /// Make a worktree for an agent, start the agent there, and give it its task
 ///
 /// Prints the path of the worktree. Without a task, or with a command after `--`, no agent is started: `shopfloor start
@@ -96,4 +106,24 @@ fn no_option(text: &str) -> Result<String, &'static str> {
         true => Err("a task is expected before the next option"),
         false => Ok(text.to_owned()),
     }
+}
+
+/// Exit 2 if a name means the main checkout, and 1 if a worker has it in a worktree that `new` has not made.
+pub fn require_free_name(env: &Env, repository: &Repository, args: &Args) -> Result<()> {
+    if is_main_name(repository, &args.name)? {
+        return Err(Failure::usage(format!("`{}` means the main checkout or its commit", printable(&args.name)))
+            .hint("choose another name, such as `feature-a`"));
+    }
+    if args.clone || args.host.is_some() || args.unique || args.taken.is_some() {
+        return Ok(());
+    }
+    let (rows, own) = (rows(&overview::worktrees(&repository::near(env)?)?), slug(&args.name));
+    let is_its = |worker: &String| Some(worker) == own.as_ref();
+    let Some(other) = rows.iter().find(|row| row.kind != "subtree" && row.worker.as_ref().is_some_and(is_its)) else {
+        return Ok(());
+    };
+    let what = format!("{} already exists, as a worker in {}", printable(&other.name), printable(&other.worktree));
+    let name = shell_word(other.name.as_ref());
+    Err(Failure::new(Exit::No, "exists", what)
+        .hint(format!("choose another name; `shopfloor start {name} TASK` gives that one a task")))
 }

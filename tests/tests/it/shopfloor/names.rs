@@ -142,6 +142,10 @@ fn a_workers_name_comes_before_the_branch_of_another_worktree() {
     }
     app.git(&["worktree", "add", "-q", "--force", "../twice", "adam"]);
     app.shopfloor(&["go", "adam"]).exit(0).out_has("/repos/adam\n");
+    // Nor does `new` give it to a second one.
+    for words in [&["new", "adam"][..], &["new", "Adam", "a task"], &["new", "adam", "-n"]] {
+        app.shopfloor(words).exit(1).err_has("adam already exists, as a worker in ").err_has("`shopfloor start adam");
+    }
 }
 
 #[test]
