@@ -109,6 +109,9 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     let first = trash::run_pre_remove(ctx, worker, &["overlay-sync"], is_forced)?;
     first.require(worker.tree(), is_forced)?;
     session::end_one(ctx, worker, is_forced)?;
+    if !is_forced && !reaps {
+        session::refuse_others(worker.tree(), &ctx.root)?;
+    }
     let saved = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS, is_forced)?;
     saved.require(worker.tree(), is_forced)?;
     let mut others = processes::working_in(ctx.env, worker.tree());
@@ -203,6 +206,7 @@ pub fn reset(
         // One that nobody could end before may still run.
         jobs::end_or_warn(ctx, &[name], is_forced)?;
     }
+    session::refuse_others(worker.tree(), &ctx.root)?;
     // Ignored files stay in the worktree, so nothing is lost when this fails.
     let saved = trash::run_pre_remove(ctx, worker, &["overlay-sync"], false)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
@@ -218,6 +222,12 @@ pub fn reset(
         }
     }
     Ok(kept)
+}
+
+/// Exit 1 while an agent program works in the worktree that was not started here. While a session is up, what runs in a
+/// container cannot be told from one.
+pub fn refuse_at_work(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+    if worker.program.session == Session::Up { Ok(()) } else { session::refuse_others(worker.tree(), &ctx.root) }
 }
 
 /// Reads the losses, for a branch that goes `back_to` a commit or goes away, and refuses them unless they are to be kept,

@@ -22,6 +22,7 @@ use crate::layout;
 use crate::plan::machine::{Input, waits_in_queue};
 use crate::poll;
 use crate::program_config::{AgentTable, Delivery, End};
+use crate::root::WorkerRoot;
 use crate::tmux::{Pane, Tmux, is_begun, typing};
 use crate::worker::{Activity, Program, Session, Work, Worker};
 use crate::worker_notes::Fault;
@@ -167,7 +168,7 @@ fn begin(
     tmux: &Tmux,
     ended: Option<&Pane>,
 ) -> Result<(Pane, Option<String>)> {
-    refuse_others(ctx, worker)?;
+    refuse_others(worker.tree(), &ctx.root)?;
     let words = continuing(worker, agent);
     let is_continued = !words.is_empty();
     let (argv, variables) = launch(ctx, worker, agent, words)?;
@@ -189,14 +190,13 @@ fn begin(
     Ok((pane, job))
 }
 
-/// Exit 1 while another agent program runs in an adopted worktree: a person may have started it.
-fn refuse_others(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
-    let others = || processes::others_in(worker.tree(), &ctx.root.path, &worker.name, &ctx.root.commands());
-    match worker.adopted.as_ref().and_then(|_| others().into_iter().next()) {
+/// Exit 1 while an agent program runs in a worktree that no worker of the root has started: a person may have.
+pub fn refuse_others(tree: &Path, root: &WorkerRoot) -> Result<()> {
+    match processes::others_in(tree, &root.path, &root.commands()).into_iter().next() {
         None => Ok(()),
         Some((_, program)) => Err(failure::OCCUPIED
-            .failure(format!("{program} runs in {} and was not started here", worker.tree().display()))
-            .hint(format!("end it, then `worker-ctl up {}` goes on there", worker.name))),
+            .failure(format!("{program} runs in {} and was not started here", tree.display()))
+            .hint("end it, then run the same command again")),
     }
 }
 

@@ -18,7 +18,7 @@ use shopfloor_core::text::mend_half_characters;
 use shopfloor_core::ui::Ui;
 
 use crate::apply::sandbox::HookReport;
-use crate::apply::transition;
+use crate::apply::{session, transition};
 use crate::context::{Context, Flags};
 use crate::facts::session_files;
 use crate::failure;
@@ -26,7 +26,7 @@ use crate::hook_report::{Payload, Signal};
 use crate::names::checked_name;
 use crate::plan::machine::Input;
 use crate::poll;
-use crate::root::read_record;
+use crate::root::{WorkerRoot, read_record};
 use crate::session_file::UsageLimit;
 use crate::store;
 use crate::worker::{Session, Task, Worker};
@@ -115,7 +115,7 @@ fn tell_outside(ui: &Ui, env: &Env, args: &Args, bytes: &[u8]) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Exit 1 if a worker works in the worktree. Changes nothing.
+/// Exit 1 if a worker works in the worktree, or an agent program that was not started here. Changes nothing.
 fn before_removal(env: &Env, path: &Path) -> Result<Exit> {
     let path = real(path);
     let Some(common) = common_dir_of(&path) else { return Ok(Exit::Done) };
@@ -135,7 +135,10 @@ fn before_removal(env: &Env, path: &Path) -> Result<Exit> {
         Task::NeedsReview => "its work waits for a review",
         _ if worker.has_open_task() => "it has a task",
         _ if worker.program.session == Session::Up => "its session is up",
-        _ => return Ok(Exit::Done),
+        _ => {
+            let root = WorkerRoot::find_listed(env, Some(&root))?;
+            return session::refuse_others(&path, &root).map(|()| Exit::Done);
+        }
     };
     let name = &worker.name;
     Err(failure::WRONG_STATE

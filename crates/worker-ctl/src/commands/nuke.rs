@@ -48,7 +48,12 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     // Check all workers before removing the first one.
     let check = |worker: &Worker| match removal::stays(worker, args.worktree) {
         true => check_forget(ctx, worker, args.force),
-        false => Ok(describe_nuke(worker, &removal::check_losses(ctx, worker, None, args.force)?)),
+        false => {
+            if !args.force && !args.reap {
+                removal::refuse_at_work(ctx, worker)?;
+            }
+            Ok(describe_nuke(worker, &removal::check_losses(ctx, worker, None, args.force)?))
+        }
     };
     let plan = workers.iter().map(check).collect::<Result<Vec<String>>>()?;
     if ctx.is_dry {

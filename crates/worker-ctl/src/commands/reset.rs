@@ -39,6 +39,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     // Check all workers before resetting the first one.
     commands::renew_base(ctx);
     workers.iter().try_for_each(|worker| {
+        removal::refuse_at_work(ctx, worker)?;
         let back_to = worker.adopted.as_ref().map(|adopted| adopted.began.as_str());
         removal::check_losses(ctx, worker, back_to, args.force).map(drop)
     })?;

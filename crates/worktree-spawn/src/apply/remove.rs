@@ -62,13 +62,14 @@ pub fn prepare(env: &Env, place: &Place, removal: &AgentRemoval, agreed: &BTreeS
     let path = &known.worktree.path;
     let is_worktree = known.agent.kind != AgentKind::Worker && !known.worktree.is_lost;
     // What tmux runs there when a session has just ended is no program of anybody's, and soon over.
-    let mut working = if is_worktree { processes::working_in(env, path) } else { BTreeSet::new() };
-    let mut notes = run_pre_remove(env, place, removal, false)?;
+    let working = if is_worktree { processes::working_in(env, path) } else { BTreeSet::new() };
+    // These first, because worker-ctl refuses while an agent program works there.
+    let is_others = |process: &Process| agreed.contains(process) && !is_of(known, process.pid);
+    let (going, mut working): (BTreeSet<Process>, _) = working.into_iter().partition(is_others);
+    let mut notes = processes::reap_these(env, going, |_| true).notes(path);
+    notes.extend(run_pre_remove(env, place, removal, false)?);
     working.retain(|process| processes::directory(process.pid).is_some_and(|dir| dir.starts_with(path)));
-    notes.extend(
-        processes::reap_these(env, working, |process| agreed.contains(process) || is_of(known, process.pid))
-            .notes(path),
-    );
+    notes.extend(processes::reap_these(env, working, |process| is_of(known, process.pid)).notes(path));
     Ok(notes)
 }
 

@@ -5,14 +5,18 @@ use std::process::{Child, Stdio};
 
 use crate::support::floor::Floor;
 use crate::support::worker::{Staying, up};
-use crate::support::world::{Repo, World, wait_for};
+use crate::support::world::{Repo, World, wait_for, which};
 
 /// A program that works there and ends with the test.
 struct Works(Child);
 
 impl Works {
     fn there(w: &World, dir: &Path) -> Works {
-        let mut command = w.command("sleep");
+        Works::called(w, Path::new("sleep"), dir)
+    }
+
+    fn called(w: &World, program: &Path, dir: &Path) -> Works {
+        let mut command = w.command(program);
         command.arg("707070").current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null());
         Works(command.spawn().unwrap())
     }
@@ -137,6 +141,44 @@ fn a_worker_gets_no_task_while_its_set_up_runs_and_its_programs_go_with_it() {
     let done = floor.ctl(&["nuke", "eve", "--worktree", "--force", "--yes"]).exit(0).any_out();
     done.err_has(&format!("{} works in", other.named()));
     assert!(other.lives() && !eve.exists());
+}
+
+#[test]
+fn an_agent_program_that_was_not_started_here_keeps_its_worktree() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    let app = &floor.app;
+    let codex = w.home("codex");
+    app.run("cp", &[which("sleep").to_str().unwrap(), codex.to_str().unwrap()]).exit(0);
+    floor.ctl(&["add", "adam"]).succeeds();
+    let x = spawned(&w, app, "x").path.clone();
+    app.git(&["worktree", "add", "-q", "../y"]);
+    let y = app.path.with_file_name("y");
+    for path in [&x, &y] {
+        app.run("worker-ctl", &["add", "--worktree", path.to_str().unwrap()]).succeeds().any_err();
+    }
+    let adam = floor.root.path.join(".worktrees/adam");
+    for (name, path) in [("adam", &adam), ("x", &x), ("y", &y)] {
+        let mut other = Works::called(&w, &codex, path);
+        let before = ["hook", "run", "pre-remove", path.to_str().unwrap()];
+        for words in [
+            &["up", name][..],
+            &["reset", name, "--force", "--yes"],
+            &["nuke", name, "--worktree", "--yes"],
+            &["nuke", name, "--worktree", "-n"],
+            &before,
+        ] {
+            // Worktrees of the clone are removed by worker-ctl alone.
+            if name != "adam" || words != before {
+                floor.ctl(words).exit(1).err_has("codex runs in ").err_has("was not started here");
+            }
+        }
+        app.shopfloor(&["rm", name]).exit(1).any_out().err_has("codex runs in ");
+        assert!(other.lives() && path.exists(), "{name}");
+        let done = app.shopfloor(&["rm", name, "--reap", "--yes"]).exit(0).any_out();
+        done.err_has(&format!("ended {} (codex 707070)", other.0.id()));
+        assert!(!other.lives() && !path.exists(), "{name}");
+    }
 }
 
 #[test]
