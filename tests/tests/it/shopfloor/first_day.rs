@@ -106,10 +106,10 @@ fn a_bare_repository_with_worktrees_has_agents_like_any_other() {
     let w = World::new();
     let app = w.app();
     app.commit("README.md", "app\n");
-    for (bare, main) in [("proj/.bare", "proj/main"), ("plain.git", "plain")] {
+    for (bare, main) in [("proj/.bare", "proj/main"), ("plain.git", "plain"), ("wrap/.bare", "wrap/main")] {
         let (bare, main) = (w.at(w.home(bare)), w.at(w.home(main)));
         app.git(&["clone", "-q", "--bare", ".", bare.path.to_str().unwrap()]);
-        if bare.path.ends_with(".bare") {
+        if bare.path.ends_with("proj/.bare") {
             write(&bare.path.with_file_name(".git"), "gitdir: ./.bare\n");
         }
         bare.git(&["worktree", "add", "-q", main.path.to_str().unwrap(), "main"]);
@@ -129,6 +129,9 @@ fn a_bare_repository_with_worktrees_has_agents_like_any_other() {
         inside.err_has(&format!("`cd {}`", main.path.display()));
         main.shopfloor(&["rm", "a", "--force"]).exit(0).any_out().any_err();
         assert!(!a.path.exists());
+        // From inside of a worker's clone it is the repository that the clone is of.
+        let k = w.at(main.shopfloor(&["new", "k", "--clone"]).exit(0).any_err().stdout.trim_end());
+        assert_eq!(k.shopfloor(&["go"]).exit(0).stdout.trim_end(), main.path.to_str().unwrap());
     }
 }
 
