@@ -207,13 +207,13 @@ fn would_adopt(ui: &Ui, verb: Verb, row: &Row) {
     show_would(ui, &whom, &would.collect::<Vec<_>>());
 }
 
-/// The same words with the options that stand before the names behind them. After `--` there are no options.
+/// The same words with the options behind the others. After `--` there are no options.
 fn names_first(verb: &str, words: &[String]) -> Vec<String> {
-    let (texts, mut names) = (words.iter().position(|word| word == "--").unwrap_or(words.len()), 0);
-    while names < texts && is_option(&words[names]) {
-        names = (names + if takes_next(verb, &words[names]) { 2 } else { 1 }).min(texts);
-    }
-    [&words[names..texts], &words[..names], &words[texts..]].concat()
+    let texts = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let is_value = |at: usize| at > 0 && takes_next(verb, &words[at - 1]);
+    let (names, options): (Vec<usize>, Vec<usize>) =
+        (0..texts).partition(|at| !is_option(&words[*at]) && !is_value(*at));
+    names.into_iter().chain(options).chain(texts..words.len()).map(|at| words[at].clone()).collect()
 }
 
 /// Whether a word is an option. `-` is stdin.

@@ -306,7 +306,7 @@ fn an_agent_is_started_later_where_new_made_only_a_worktree() {
     }
     app.shopfloor(&["start", "late", "x", "-vn"]).exit(0).any_err().out_has("would make an agent of");
     assert!(row(app, "late")["worker"].is_null());
-    let started = app.shopfloor(&["--json", "start", "late", "COMMIT a.txt a A"]).exit(0).any_err();
+    let started = app.shopfloor(&["--json", "start", "late", "--force", "COMMIT a.txt a A"]).exit(0).any_err();
     assert_eq!(started.json()["name"], "late");
     app.shopfloor(&["wait", "late"]).exit(0).out_has("late needs_review");
     app.shopfloor(&["land", "-n", "--yes", "late"]).exit(0).any_out().any_err();
