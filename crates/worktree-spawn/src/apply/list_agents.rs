@@ -149,7 +149,6 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
     let bare = bare_by_mistake(&place.common_dir);
     bare.iter().for_each(|failure| ui.warn(format!("{failure}; {}", failure.hints.join("; "))));
     let all = made(place)?;
-    let main = all.iter().find(|known| known.worktree.is_main).and_then(|known| known.worktree.branch.clone());
     let under = request.under.as_deref().map(|name| agents::require(place, name)).transpose()?;
     let shared = place.shared();
     let runs = agent_run::all(&shared)?.into_iter().map(|run| (run.agent.id.clone(), run));
@@ -201,6 +200,7 @@ pub fn list(ui: &Ui, env: &Env, place: &Place, request: &ListingRequest) -> Resu
         look_for_changes(&Git::find(env)?, place, &mut listed);
     }
     if request.stat {
+        let main = repository::current_branch(place, &place.common_dir, &place.common_dir)?.flatten();
         count_changes(&Git::find(env)?, place, &mut listed, main.as_deref())?;
     }
     Ok(listed)
@@ -237,7 +237,7 @@ fn look_for_changes(git: &Git, place: &Place, all: &mut [ListedAgent]) {
     }
 }
 
-/// The branch on which its work lands: its parent's, else `main`, the main checkout's.
+/// The branch on which its work lands: its parent's, else `main`, the main checkout's or that of a bare repository.
 fn target_of<'k>(known: &'k KnownAgent, main: Option<&'k str>) -> Option<&'k str> {
     known.agent.target.as_deref().or(main).filter(|target| is_branch_name(target))
 }

@@ -103,7 +103,7 @@ fn ask(env: &Env) -> Result<Place> {
 }
 
 /// The branch checked out in a worktree, which is none when HEAD is detached; none at all if there is no HEAD.
-fn current_branch(place: &Place, path: &Path, git_dir: &Path) -> Result<Option<Option<String>>> {
+pub fn current_branch(place: &Place, path: &Path, git_dir: &Path) -> Result<Option<Option<String>>> {
     if place.has_ref_storage {
         let git = Git::find(&place.env)?;
         let asked = git.cmd(path).args(["symbolic-ref", "--quiet", "--short", "HEAD"]).capture()?;

@@ -134,6 +134,12 @@ fn a_bare_repository_in_a_wrapper_directory_works() {
     let listed = w.at(&wrapper).spawn(&["list", "--json"]).exit(0).json_lines();
     assert_eq!(listed.iter().map(|row| text(row, "/id")).collect::<Vec<_>>(), ["main", "main.x"]);
     w.at(&wrapper).spawn(&["subtree", "y"]).exit(2).err_has("no work tree");
+    // What a person made there lands on the repository's branch.
+    main.git(&["worktree", "add", "-q", "-b", "fix", "../fix"]);
+    main.commit("two", "2\n");
+    let counted = main.spawn(&["list", "--stat", "--json"]).exit(0).json_lines();
+    let fix = counted.iter().find(|row| row["id"] == "fix").unwrap();
+    assert_eq!((fix["ahead"].as_u64(), fix["behind"].as_u64()), (Some(0), Some(1)), "{fix}");
 }
 
 #[test]
