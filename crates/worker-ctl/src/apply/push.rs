@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::forge::{self, FORGE, Forge, Request, without_prompts};
 use shopfloor_core::git::require_lasting_objects;
@@ -19,15 +20,20 @@ use crate::requests::Requests;
 use crate::work_repo::common_dir;
 use crate::worker::Worker;
 
-/// Fails unless a person agrees to what leaves the machine, or comes from elsewhere. An agent's program knows `--yes`, too, and
-/// is no person.
+/// Fails unless a person agrees to what leaves the machine, or comes from elsewhere.
 pub fn require_person(ctx: &Context<'_>, is_agreed: bool, question: &str, undone: &str) -> Result<()> {
-    let is_agents = |name: &&str| ctx.env.var(name).is_some();
+    refuse_agent(ctx.env, undone)?;
+    ctx.ui.require_yes(is_agreed, question, undone)
+}
+
+/// Exit 3 in an agent's session. An agent's program knows `--yes`, too, and is no person.
+pub fn refuse_agent(env: &Env, undone: &str) -> Result<()> {
+    let is_agents = |name: &&str| env.var(name).is_some();
     if ["WORKER_CTL_WORKER", "SHOPFLOOR_AGENT_ID"].iter().any(is_agents) {
         let failure = Failure::new(Exit::Decide, "undecided", format!("{undone}: an agent asks for it"));
         return Err(failure.hint("a person has to see it: run the command outside of the agent's session"));
     }
-    ctx.ui.require_yes(is_agreed, question, undone)
+    Ok(())
 }
 
 /// Brings a commit of the clone into the person's repository.

@@ -17,6 +17,7 @@ use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::copied_files;
 use crate::apply::new_worker::{self, WorkerOptions};
+use crate::apply::push::refuse_agent;
 use crate::apply::{repair, transition};
 use crate::commands::add::Args;
 use crate::commands::{self, about, init};
@@ -66,7 +67,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
         for found in &found {
             agreed.extend(shown(&found.path.to_string_lossy(), &own_programs(env, found)?));
         }
-        require_accepted(ui, &agreed, args.yes)?;
+        require_accepted(ui, env, &agreed, args.yes)?;
     }
     let ctx = match find_root(ui, env, (first, agent.as_deref()), root, flags)? {
         Some(root) => Context::find(ui, env, Some(&root), flags.clone())?,
@@ -80,7 +81,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
     let plan = plan(&ctx, args, flags, &found, is_list)?;
     let mut asked = changed_settings(&plan);
     asked.retain(|line| !agreed.contains(line));
-    require_accepted(ui, &asked, args.yes)?;
+    require_accepted(ui, env, &asked, args.yes)?;
     if let Some(here) = here.filter(|_| !ctx.is_dry) {
         here.remember_main_checkout(env)?;
     }
@@ -235,6 +236,9 @@ fn again(ctx: &Context<'_>, args: &Args, found: &Adoptable, worker: &Worker) -> 
     let mut again = worker.clone();
     let (accepted, programs) = (own_programs(ctx.env, found)?, programs(ctx, found)?);
     if let Some(adopted) = &mut again.adopted {
+        if adopted.programs.as_ref() != Some(&programs) {
+            refuse_agent(ctx.env, "nothing was adopted")?;
+        }
         (adopted.accepted, adopted.programs) = (accepted, Some(programs));
         adopted.land = args.land.unwrap_or(adopted.land);
         // Also a worktree that was made again, or moved after its repository was restored, if the person says that it is the
@@ -270,7 +274,7 @@ fn shown(worktree: &str, settings: &[(String, String)]) -> Vec<String> {
 }
 
 /// Asks before git obeys what the worktrees' own configuration runs or redirects, which an agent may have written.
-fn require_accepted(ui: &Ui, asked: &[String], is_agreed: bool) -> Result<()> {
+fn require_accepted(ui: &Ui, env: &Env, asked: &[String], is_agreed: bool) -> Result<()> {
     if asked.is_empty() {
         return Ok(());
     }
@@ -280,6 +284,7 @@ fn require_accepted(ui: &Ui, asked: &[String], is_agreed: bool) -> Result<()> {
         ui.note(format!("this is asked first: {question}"));
         return Ok(());
     }
+    refuse_agent(env, "nothing was adopted")?;
     ui.require_yes(is_agreed, question, "nothing was adopted")
 }
 

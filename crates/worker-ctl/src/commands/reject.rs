@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::forge::{Remark, cleaned, fenced};
 
-use crate::apply::push::require_person;
+use crate::apply::push::{refuse_agent, require_person};
 use crate::commands::start::{begun, note_begun};
 use crate::commands::{self, comment, look};
 use crate::comments::Comments;
@@ -127,7 +127,7 @@ fn note_sent(ctx: &Context<'_>, name: &str, op: Option<&String>, comments: Optio
 fn edited(ctx: &Context<'_>, name: &str) -> Result<Comments> {
     let worker = ctx.worker(name)?;
     let ctx = &ctx.of(&worker)?;
-    require_person(ctx, true, "", "nothing was sent")?;
+    refuse_agent(ctx.env, "nothing was sent")?;
     comment::ask(ctx, &worker)
 }
 

@@ -303,6 +303,10 @@ fn doctor_names_hooks_and_settings_that_came_after_an_adoption() {
     app.git(&["config", "core.pager", "evil"]);
     let found = doctor();
     assert!(found.contains("since adam was adopted, the repository has got the hook post-merge, the hook pre-push, the setting core.pager"), "{found}");
+    // An agent makes none of them known.
+    let own = app.run_with("worker-ctl", &["add", "--worktree", "../adam"], &[("WORKER_CTL_WORKER", "adam")]);
+    own.exit(3).err_has("nothing was adopted: an agent asks for it");
+    assert_eq!(doctor(), found);
     // Added again, it knows them. The hooks of another directory count, and what the main checkout's own file says.
     let again = app.run("worker-ctl", &["add", "--worktree", "../adam"]).exit(0).any_out();
     again.err_has("the hook post-merge is known from now on");
