@@ -197,10 +197,10 @@ impl CommandLine for Cli {
         }
         let command = Cli::command();
         let Some(found) = command.find_subcommand(word(verb)) else { return args.to_vec() };
-        let name = found.get_name();
-        if name == PASSED_ON[0] || found.get_arguments().all(|argument| argument.get_id() != "words") {
+        if found.get_arguments().all(|argument| argument.get_id() != "words") {
             return args.to_vec();
         }
+        let is_passed_on = found.get_name() == PASSED_ON[0];
         let end = args.iter().position(|word| word == "--").unwrap_or(args.len());
         let (mut before, mut after) = (args[..verb].to_vec(), vec![args[verb].clone()]);
         let mut at = verb + 1;
@@ -208,6 +208,8 @@ impl CommandLine for Cli {
             let next = (at + len(at)).min(end);
             let is_text = TEXTS.contains(&word(at - 1));
             match word(at) {
+                // Of what is passed on, only the form of the answer counts here.
+                option if is_passed_on && option != "--json" => after.extend_from_slice(&args[at..next]),
                 "--help" | "-h" => after.insert(1, args[at].clone()),
                 option if is_common(option) && !is_text => {
                     let is_there = next == at + 1 && before.contains(&args[at]);

@@ -393,7 +393,9 @@ fn without_a_command_the_help_is_shown_where_there_is_no_repository() {
     let nowhere = w.at(w.home("nowhere"));
     std::fs::create_dir(&nowhere.path).unwrap();
     nowhere.shopfloor(&[]).exit(0).out_has("Commands:");
-    nowhere.shopfloor(&["--json"]).exit(2).any_err().out_has("not_a_repository");
+    for words in [&["--json"][..], &["rebase", "x", "--json"], &["host", "list", "--json"]] {
+        nowhere.shopfloor(words).exit(2).any_err().out_has("not_a_repository");
+    }
     // One that is there and cannot be used.
     nowhere.write(".git", "gitdir: gone\n");
     nowhere.shopfloor(&[]).exit(2).err_has("is a worktree of a repository that is gone");
