@@ -129,8 +129,9 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
     // In a bare repository a worktree stands for it.
     let is_own = |row: &Row| row.kind == "root" && row.worker.is_none() && Path::new(&row.worktree) == overview.main;
     rows.iter_mut().for_each(|row| row.is_main |= is_own(row));
-    // Who waits for a person comes first, below the main checkout.
-    rows.sort_by_key(|row| (!row.is_main, row.waits_for.is_none()));
+    // Who waits for a person comes first, who has waited longest above the others, below the main checkout.
+    let since = |row: &Row| row.waits_for.and(row.told.since).unwrap_or(i64::MAX);
+    rows.sort_by_key(|row| (!row.is_main, row.waits_for.is_none(), since(row)));
     rows
 }
 

@@ -81,6 +81,8 @@ fn a_wait_for_you_tells_who_needs_a_person_and_why_the_longest_wait_first() {
     // Whatever its program does, it has waited since then.
     hook(&floor, "eve", &event("Stop"));
     assert_eq!(wait(&[]).exit(0).stdout, "eve needs_review\nadam asks\n");
+    let rows = floor.app.shopfloor(&["status", "--json"]).exit(0).any_err().json();
+    assert_eq!([&rows["worktrees"][1]["name"], &rows["worktrees"][2]["name"]], ["eve", "adam"]);
     hook(&floor, "adam", &event("Stop"));
     let needy = wait(&["--for", "you", "--json"]).exit(0).json();
     let row = |name: &str, status: &str, why: &str| json!({ "name": name, "id": name, "status": status, "why": why });
