@@ -1,5 +1,7 @@
 //! Removes a worker, or takes its task away. Work that exists nowhere else is refused, or kept on demand.
 
+use std::path::Path;
+
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{
@@ -99,7 +101,7 @@ fn remove_record(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 /// Removes a worker under its lock: ends its session, keeps its work, then removes everything. The state is written
 /// last, so that the same command continues after a kill. Returns where the work is kept.
 fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) -> Result<Vec<String>> {
-    refuse_others_inside(ctx, worker)?;
+    refuse_others_inside(&ctx.repo, worker, false)?;
     check_losses(ctx, worker, None, is_forced)?;
     trash::refuse_locked(ctx, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote. Only then what it works with is
@@ -173,15 +175,19 @@ fn kept_before(worker: &Worker) -> impl Iterator<Item = String> {
 }
 
 /// Exit 1, forced or not, while another worktree of the repository lies inside, as a child's does: it would go along.
-fn refuse_others_inside(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
+/// With a reset, one that git ignores stays.
+fn refuse_others_inside(repo: &WorkRepo, worker: &Worker, is_reset: bool) -> Result<()> {
     let tree = worker.tree();
     if !tree.is_dir() {
         return Ok(());
     }
-    match ctx.repo.trees()?.into_keys().find(|path| path != tree && path.starts_with(tree)) {
+    let others = repo.trees()?.into_keys().filter(|path| path != tree);
+    let inside: Vec<_> = others.filter_map(|path| path.strip_prefix(tree).ok().map(Path::to_path_buf)).collect();
+    let stay = if is_reset { repo.git_for(tree)?.ignored(tree, &inside, None)? } else { Vec::new() };
+    match inside.iter().find(|path| !stay.contains(path)) {
         None => Ok(()),
         Some(inside) => Err(failure::WRONG_STATE
-            .failure(format!("the worktree {} lies inside of {}", inside.display(), tree.display()))
+            .failure(format!("the worktree {} lies inside of {}", tree.join(inside).display(), tree.display()))
             .hint("remove that one first, or move it out: `git worktree move`")),
     }
 }
@@ -248,6 +254,7 @@ pub fn check_losses(ctx: &Context<'_>, worker: &Worker, back_to: Option<&str>, i
     let repo = &ctx.of(worker)?.repo;
     if back_to.is_some() {
         refuse_elsewhere(repo, worker)?;
+        refuse_others_inside(repo, worker, true)?;
     } else if worker.tree().is_dir() {
         worker.tree().parent().map_or(Ok(()), fs::require_writable)?;
     }

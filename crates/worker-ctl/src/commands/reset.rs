@@ -40,8 +40,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     commands::renew_base(ctx);
     workers.iter().try_for_each(|worker| {
         removal::refuse_at_work(ctx, worker)?;
-        let back_to = worker.adopted.as_ref().map(|adopted| adopted.began.as_str());
-        removal::check_losses(ctx, worker, back_to, args.force).map(drop)
+        removal::check_losses(ctx, worker, Some(&back_to(ctx, worker)?), args.force).map(drop)
     })?;
     workers.iter().try_for_each(|worker| refuse_pushed(ctx, worker))?;
     if args.requeue {
@@ -60,12 +59,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
 
 fn reset(ctx: &Context<'_>, name: &str, args: &Args) -> Result<()> {
     let (worker, _lock) = commands::locked(ctx, name)?;
-    let ctx = &ctx.of(&worker)?;
-    // An adopted worktree goes back to where its task began, and not to where others are.
-    let base = match &worker.adopted {
-        Some(adopted) => adopted.began.clone(),
-        None => ctx.repo.require_base()?,
-    };
+    let (ctx, base) = (&ctx.of(&worker)?, back_to(ctx, &worker)?);
     if ctx.is_dry {
         let has_earlier = worker.adopted.as_ref().is_some_and(|adopted| adopted.earlier.is_some());
         let then = match has_earlier {
@@ -82,6 +76,14 @@ fn reset(ctx: &Context<'_>, name: &str, args: &Args) -> Result<()> {
         return Ok(());
     }
     ctx.update_worker(name, |worker| worker.notes.retain(|note| !matches!(note, Note::Kept(_))))
+}
+
+/// The commit that a worker goes back to: in an adopted worktree where its task began, and not where others are.
+fn back_to(ctx: &Context<'_>, worker: &Worker) -> Result<String> {
+    match &worker.adopted {
+        Some(adopted) => Ok(adopted.began.clone()),
+        None => ctx.of(worker)?.repo.require_base(),
+    }
 }
 
 /// Exit 1 if the task of a worker is none of the queue's, or was tried often.

@@ -26,6 +26,7 @@ mod hosts_cut;
 mod hosts_hostile;
 mod hosts_words;
 mod init;
+mod kept;
 mod killed_accept;
 mod killed_commands;
 mod landing;
