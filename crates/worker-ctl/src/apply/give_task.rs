@@ -108,7 +108,7 @@ pub fn bring_up_to_date(ctx: &Context<'_>, standing: &Standing) -> Result<()> {
     let tree = Path::new(&worker.worktree_path);
     // From the commit that the decision was about: a later one is somebody's work.
     let from = standing.worktree.head.as_deref().unwrap_or_default();
-    rebase::require_nothing_lost(ctx, tree, from, base)?;
+    rebase::require_nothing_lost(ctx, worker.checkout(), from, base)?;
     if standing.worktree.branch.as_ref() != Some(&worker.branch) {
         // To the same commit, because `checkout` goes on where it cannot write a file.
         let switch = ["checkout", "--quiet", "--no-track", "-B", &worker.branch, from];

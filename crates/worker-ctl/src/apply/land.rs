@@ -47,7 +47,7 @@ pub fn plan(ctx: &Context<'_>, name: &str, is_forced: bool, land: Option<LandAs>
     if let Some(to) = to
         && !stays(ctx, &worker)?
     {
-        rebase::require_nothing_lost(ctx, worker.tree(), &plan.sha, to)?;
+        rebase::require_nothing_lost(ctx, worker.checkout(), &plan.sha, to)?;
     }
     let objects = match &plan.landing {
         Landing::Commit { tree } | Landing::Commits { tree } | Landing::Copies { tree } => {

@@ -11,6 +11,7 @@ use shopfloor_core::proc::{self, Output, Status};
 use shopfloor_core::text::shell_word;
 
 use crate::apply::checkout_update::ChangedFiles;
+use crate::apply::removal::refuse_elsewhere;
 use crate::apply::{deliver, sandbox, transition, trash};
 use crate::context::Context;
 use crate::facts::conflicts::{ConflictedFile, read_conflicts};
@@ -76,7 +77,7 @@ pub fn carry_out(ctx: &Context<'_>, standing: &Standing, plan: Rebase, is_forced
         Rebase::Replay => {
             if let Some(sandbox) = sandbox::of(ctx, worker)? {
                 let fork = ctx.repo.fork(worker, &work.sha)?;
-                require_nothing_lost(ctx, worker.tree(), &work.sha, base)?;
+                require_nothing_lost(ctx, worker.checkout(), &work.sha, base)?;
                 if !sandbox.rebase(&ctx.repo.branch, base, &fork)? {
                     return Ok(Rebased::LeftAsItIs);
                 }
@@ -233,7 +234,7 @@ fn run(ctx: &Context<'_>, worker: &Worker, base: &str, sha: &str) -> Result<Outp
     // Once more, just before: an agent may have gone on since the plan was made.
     require_at(ctx.repo.is_at(worker.checkout(), sha)?, worker.checkout(), sha)?;
     require_clean(worker, &dirty(&ctx.repo, tree)?, &[])?;
-    require_nothing_lost(ctx, tree, sha, base)?;
+    require_nothing_lost(ctx, worker.checkout(), sha, base)?;
     ctx.repo.update_ref(&[&format!("refs/shopfloor/pre/{}", worker.name), sha])?;
     require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", worker.branch))?;
     let mark = mark_file(ctx, tree)?;
@@ -284,8 +285,13 @@ fn not_done(command: &str, output: &Output) -> Failure {
     failed(command, output).hint("the files are as they were; mend the cause, then run the same command again")
 }
 
-/// Exit 1 if git would take something away in a worktree on the way from one commit to another.
-pub fn require_nothing_lost(ctx: &Context<'_>, tree: &Path, from: &str, to: &str) -> Result<()> {
+/// Exit 1 if git would take something away in a worktree on the way from one commit to another, or if another worktree,
+/// whose files stay as they are, is on its branch.
+pub fn require_nothing_lost(ctx: &Context<'_>, place: Checkout<'_>, from: &str, to: &str) -> Result<()> {
+    let tree = place.tree;
+    if from != to {
+        refuse_elsewhere(&ctx.repo, place)?;
+    }
     ChangedFiles::between(&ctx.repo.git_for(tree)?, tree, from, to)?.require_nothing_lost(tree, failure::DIRTY, true)
 }
 
@@ -369,7 +375,7 @@ pub fn move_worktree(ctx: &Context<'_>, place: Checkout<'_>, landed: &str, at: &
         let is_moved = is_at_home && is_at(at);
         return Ok((!is_moved).then(changed));
     }
-    if let Err(failure) = require_nothing_lost(ctx, tree, landed, at) {
+    if let Err(failure) = require_nothing_lost(ctx, place, landed, at) {
         return Ok(Some(failure));
     }
     let worker = ctx.worker(place.worker)?;

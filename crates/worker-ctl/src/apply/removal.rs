@@ -21,7 +21,7 @@ use crate::plan::machine::Input;
 use crate::plan::removal::{branch_stays, refuse_loss};
 use crate::tmux::typing;
 use crate::work_repo::{WorkRepo, require_own_rebase};
-use crate::worker::{Program, Session, Worker};
+use crate::worker::{Checkout, Program, Session, Worker};
 use crate::worker_notes::Note;
 
 /// Removes workers one by one, each under its lock, unless `refuse` finds a reason in its record as it is then.
@@ -253,7 +253,7 @@ pub fn check_losses(ctx: &Context<'_>, worker: &Worker, back_to: Option<&str>, i
     }
     let repo = &ctx.of(worker)?.repo;
     if back_to.is_some() {
-        refuse_elsewhere(repo, worker)?;
+        refuse_elsewhere(repo, worker.checkout())?;
         refuse_others_inside(repo, worker, true)?;
     } else if worker.tree().is_dir() {
         worker.tree().parent().map_or(Ok(()), fs::require_writable)?;
@@ -267,9 +267,10 @@ pub fn check_losses(ctx: &Context<'_>, worker: &Worker, back_to: Option<&str>, i
     Ok(losses)
 }
 
-/// Exit 1 while a worker's branch is checked out in another worktree, too: git would not put it back.
-fn refuse_elsewhere(repo: &WorkRepo, worker: &Worker) -> Result<()> {
-    let is_its = |tree: &ListedWorktree| tree.branch.as_ref() == Some(&worker.branch) && tree.path != worker.tree();
+/// Exit 1 while a worker's branch is checked out in another worktree, too: git would not put it back, and what moves the
+/// branch would look there like a change that takes it back.
+pub fn refuse_elsewhere(repo: &WorkRepo, Checkout { branch, tree, .. }: Checkout<'_>) -> Result<()> {
+    let is_its = |other: &ListedWorktree| other.branch.as_deref() == Some(branch) && other.path != tree;
     let Some(other) = repo.trees()?.into_values().find(is_its) else { return Ok(()) };
     let way = match other.path.is_dir() {
         true => {
@@ -282,7 +283,7 @@ fn refuse_elsewhere(repo: &WorkRepo, worker: &Worker) -> Result<()> {
         ),
     };
     Err(failure::WRONG_STATE
-        .failure(format!("{} is checked out in {}", worker.branch, other.path.display()))
+        .failure(format!("{branch} is checked out in {}", other.path.display()))
         .hint(format!("{way}; then run the same command again")))
 }
 

@@ -1,7 +1,7 @@
 //! worker-ctl: `reset` and `nuke` take nothing along that they have not kept, and nothing of others.
 
 use crate::support::floor::Floor;
-use crate::support::worker::tree;
+use crate::support::worker::{adopted_floor, by_hand, head, tip, tree};
 use crate::support::world::World;
 
 /// A floor with adam, in the person's own repository or in the clone, whose program is not up.
@@ -31,4 +31,23 @@ fn a_reset_takes_no_worktree_along_that_lies_inside() {
         }
         assert_eq!(adam.read("nw/precious"), "x\n");
     }
+}
+
+#[test]
+fn a_branch_that_is_checked_out_twice_is_not_moved() {
+    let w = World::new();
+    let floor = adopted_floor(&w);
+    let at = by_hand(&floor, "adam", &[("a", "1\n")]);
+    floor.app.git(&["worktree", "add", "-q", "-f", "../other", "feature/adam"]);
+    floor.app.commit("later", "x\n");
+    let (sha, main) = (head(&at), tip(&floor));
+    floor.ctl(&["patrol"]).exit(0).any_out().any_err();
+    for args in [["rebase", "adam"], ["accept", "adam"]] {
+        let refused = floor.ctl(&args).exit(1).any_out();
+        refused.err_has("feature/adam is checked out in ").err_has("/other switch --detach`");
+    }
+    assert_eq!((head(&at), tip(&floor)), (sha, main));
+    floor.app.git(&["-C", "../other", "switch", "-q", "--detach"]);
+    floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
+    assert_eq!(head(&at), tip(&floor));
 }
