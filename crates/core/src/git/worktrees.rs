@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::main_checkout::is_bare;
 use super::sanitized_common_dir::Owner;
-use super::{Git, LOOK_LIMIT, Repo, common_dir_of, private_dir, recorded_path, run_git};
+use super::{Git, LOOK_LIMIT, Repo, answer, common_dir_of, private_dir, recorded_path, run_git};
 use crate::error::{Failure, Result};
 use crate::fs;
 use crate::text::shell_word;
@@ -150,6 +150,30 @@ impl Git {
                 .hint(format!("look at them: `git -C {} for-each-ref refs/worktree`", shell_word(worktree)))),
             false => Ok(found.into_iter().collect()),
         }
+    }
+
+    /// A commit with the mails of a `git am` under way, or of a rebase that works with mails, in one file, `patches`, if there
+    /// are any: nothing else may have them. The same mails make the same commit. git is asked in `dir`; `record` is git's
+    /// record of the worktree.
+    pub fn patches(&self, dir: &Path, record: &Path) -> Result<Option<String>> {
+        let apply = record.join("rebase-apply");
+        let names = if apply.is_dir() { fs::list(&apply)? } else { Vec::new() };
+        let mut mails = Vec::new();
+        for name in names.iter().filter(|name| name.as_bytes().iter().all(u8::is_ascii_digit)) {
+            mails.extend(fs::read_own(&apply.join(name))?.unwrap_or_default());
+        }
+        if mails.is_empty() {
+            return Ok(None);
+        }
+        let ask = |args: &[&str], input: Vec<u8>| {
+            let who = ["-c", "user.name=shopfloor", "-c", "user.email=shopfloor@localhost"];
+            let dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"];
+            let cmd = dates.into_iter().fold(self.cmd_alone(dir), |cmd, date| cmd.var(date, "@0 +0000"));
+            answer(args[0], &cmd.args(who).args(args.iter().copied()).input(input).capture()?)
+        };
+        let blob = ask(&["hash-object", "-w", "--stdin"], mails)?;
+        let tree = ask(&["mktree"], format!("100644 blob {blob}\tpatches\n").into_bytes())?;
+        ask(&["commit-tree", &tree, "-m", "the patches of a `git am` under way"], Vec::new()).map(Some)
     }
 
     /// The commits that only the log of a worktree's HEAD still names, as an amended one; not those that lead to another of

@@ -160,6 +160,7 @@ fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Option<Stri
         names.push(head_of(&dir));
         names.extend(named_commits(&dir, &OPERATION_HEADS)?);
         names.extend(commits_to_pick(&dir)?);
+        names.extend(repo.git.patches(&repo.top, &dir)?);
         if tree.is_dir() {
             names.extend(repo.git_for(tree)?.own_refs(tree, &dir)?);
         }

@@ -31,7 +31,8 @@ pub fn keep(env: &Env, git: &Git, place: &Place, known: &KnownAgent) -> Result<S
     let heads = [&OPERATION_HEADS[..], &["REBASE_HEAD", "ORIG_HEAD"]].concat();
     let own = git.own_refs(dir, &known.worktree.git_dir)?;
     let git_dir = &known.worktree.git_dir;
-    for sha in named_commits(git_dir, &heads)?.into_iter().chain(own).chain(commits_to_pick(git_dir)?) {
+    let others = own.into_iter().chain(commits_to_pick(git_dir)?).chain(git.patches(dir, git_dir)?);
+    for sha in named_commits(git_dir, &heads)?.into_iter().chain(others) {
         let found = repository::commit(git, dir, &format!("{sha}^{{commit}}"))?;
         parents.extend(found.filter(|sha| !parents.contains(sha)));
     }

@@ -2,7 +2,7 @@
 
 use crate::support::floor::Floor;
 use crate::support::worker::{adopted_floor, by_hand, head, tip, tree};
-use crate::support::world::World;
+use crate::support::world::{Repo, World};
 
 /// A floor with adam, in the person's own repository or in the clone, whose program is not up.
 fn at_rest(w: &World, is_own: bool) -> Floor<'_> {
@@ -50,4 +50,33 @@ fn a_branch_that_is_checked_out_twice_is_not_moved() {
     floor.app.git(&["-C", "../other", "switch", "-q", "--detach"]);
     floor.ctl(&["accept", "adam"]).exit(0).any_out().any_err();
     assert_eq!(head(&at), tip(&floor));
+}
+
+#[test]
+fn the_patches_of_a_git_am_under_way_are_refused_and_kept_with_force() {
+    // The mail is gone, and no file is changed.
+    let begin = "for n in one two; do echo $n > README.md; git commit -qam $n; done; git format-patch -q -1 -o ..; \
+                 git reset -q --hard HEAD~2; git am -q ../0001*; rm ../0001*";
+    for is_own in [true, false] {
+        let w = World::new();
+        let floor = at_rest(&w, is_own);
+        let has_patch = |at: &Repo<'_>, kept: &str| {
+            let log = at.git(&["log", "--full-history", "-p", "--format=", kept.trim(), "--", "patches"]);
+            assert!(log.contains("\n++two\n"), "{kept}: {log}");
+        };
+        let adam = tree(&floor, "adam");
+        adam.sh(begin).exit(0).any_out().any_err();
+        for args in [&["reset", "adam", "--yes"][..], &["nuke", "adam", "--worktree", "--yes"]] {
+            floor.ctl(args).exit(1).any_out().err_has("the patches of a `git am` under way");
+        }
+        has_patch(&adam, &floor.ctl(&["reset", "adam", "--yes", "--force"]).exit(0).any_err().stdout);
+        assert!(!adam.git(&["status"]).contains("am session"));
+        if is_own {
+            let x = w.at(floor.app.spawn(&["subtree", "x"]).exit(0).any_err().stdout.trim_end());
+            x.sh(begin).exit(0).any_out().any_err();
+            floor.app.spawn(&["remove", "x"]).exit(1).any_out().err_has("git is in the middle of something");
+            let kept = floor.app.spawn(&["remove", "x", "--force"]).exit(0).any_err();
+            has_patch(&floor.app, &kept.stdout);
+        }
+    }
 }
