@@ -38,22 +38,25 @@ pub struct Args {
     pub requests: bool,
 }
 
+/// All that is to be shown, and what the forge did not answer.
+fn read(env: &Env, unasked: Option<&str>) -> Result<Overview> {
+    let mut overview = overview::read(env);
+    // A signal that ends us has ended the tools.
+    proc::check_interrupt()?;
+    overview.has_failed |= unasked.is_some();
+    overview.problems.extend(unasked.map(str::to_owned));
+    // One that cannot be read is named by the tools.
+    overview.problems.extend(config::users_unknown_tables(env).unwrap_or_default());
+    Ok(overview)
+}
+
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let env = repository::near(env)?;
     let here = env.cwd.to_string_lossy();
     let asked = if args.requests { overview::ask_forge(&env, false) } else { Ok(()) };
     // The table is there without the forge, too.
     let unasked = asked.err().map(|failure| overview::in_one_line(failure.to_string(), failure.hints));
-    let read = || -> Result<Overview> {
-        let mut overview = overview::read(&env);
-        // A signal that ends us has ended the tools.
-        proc::check_interrupt()?;
-        overview.has_failed |= unasked.is_some();
-        overview.problems.extend(unasked.clone());
-        // One that cannot be read is named by the tools.
-        overview.problems.extend(config::users_unknown_tables(&env).unwrap_or_default());
-        Ok(overview)
-    };
+    let read = || read(&env, unasked.as_deref());
     if !args.watch {
         let overview = read()?;
         overview.problems.iter().for_each(|problem| ui.warn(problem));

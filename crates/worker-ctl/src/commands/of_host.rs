@@ -148,11 +148,8 @@ fn dry_run(ctx: &Context<'_>, (host, there): (&Host, &str), mut worker: Worker, 
 /// Plans how the work lands on this commit of the branch.
 fn plan(ctx: &Context<'_>, worker: &Worker, base: String, is_forced: bool) -> Result<Accept> {
     let sha = require_review(worker)?;
-    let worktree = WorktreeFacts {
-        branch: Some(worker.branch.clone()),
-        head: Some(sha.to_owned()),
-        ..WorktreeFacts::default()
-    };
+    let worktree =
+        WorktreeFacts { branch: Some(worker.branch.clone()), head: Some(sha.to_owned()), ..WorktreeFacts::default() };
     let work = Some(WorkFacts::read(&ctx.repo, worker, &base, sha.to_owned())?);
     plan_accept(&Standing { worker: worker.clone(), base, worktree, work }, &ctx.repo.branch, is_forced)
 }

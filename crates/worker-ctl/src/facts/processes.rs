@@ -59,6 +59,5 @@ pub fn others_in(worktree: &Path, root: &Path, commands: &[String]) -> Vec<(i32,
 fn is_marked(pid: i32, root: &Path, is_wanted: &dyn Fn(&[u8]) -> bool) -> bool {
     let has =
         |name: &str, is_wanted: &dyn Fn(&[u8]) -> bool| variable(pid, name).is_some_and(|value| is_wanted(&value));
-    has("WORKER_CTL_ROOT", &|value| value == root.as_os_str().as_encoded_bytes())
-        && has("WORKER_CTL_WORKER", is_wanted)
+    has("WORKER_CTL_ROOT", &|value| value == root.as_os_str().as_encoded_bytes()) && has("WORKER_CTL_WORKER", is_wanted)
 }

@@ -187,10 +187,8 @@ fn what_the_source_has_dropped_lands_with_no_work_of_a_host() {
     floor.app.git(&["update-ref", "refs/heads/main", kept.trim_end()]);
     work_on(&floor, &machines[0], "big:eve");
     floor.app.git(&["update-ref", "refs/heads/main", &base]);
-    let body = format!(
-        "case \" $* \" in *' patrol '*) echo '{{\"v\":1}}';; *) exec '{}' \"$@\";; esac",
-        real.display()
-    );
+    let body =
+        format!("case \" $* \" in *' patrol '*) echo '{{\"v\":1}}';; *) exec '{}' \"$@\";; esac", real.display());
     machines[0].sh("worker-ctl down").any_status().any_out().any_err();
     machines[0].program("worker-ctl", &body);
     let refused = floor.ctl(&["accept", "big:eve", "--json"]).exit(1).any_err().json();
