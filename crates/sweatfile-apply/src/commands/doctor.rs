@@ -99,7 +99,9 @@ fn check(worktree: &OpenWorktree) -> Vec<Finding<Repair>> {
         0 => findings.push(Finding::good("teardown", "nothing waits for one")),
         count => {
             let what = format!("worktrees that are gone and wait for it: {count}");
-            findings.push(Finding::bad("teardown", what, "run `sweatfile-apply sweep`", None));
+            // Only that runs what was cut off once more.
+            let again = if cut_off.is_empty() { "" } else { " --again" };
+            findings.push(Finding::bad("teardown", what, format!("run `sweatfile-apply sweep{again}`"), None));
         }
     }
     findings.push(match unused_excludes(&worktree.env, repo) {

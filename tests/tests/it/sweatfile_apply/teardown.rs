@@ -214,6 +214,7 @@ fn a_command_whose_end_could_not_be_written_is_named_and_stops_a_strict_removal(
     told.err_has("not torn down: ").err_has("it was begun and cut off");
     assert!(!told.stderr.contains("tries again"), "{told}");
     wt.apply(&["remove"]).exit(0).any_err().out_has("it was begun and cut off");
+    app.sh("rm -r .git/w*; sweatfile-apply doctor").exit(1).any_err().out_has("run `sweatfile-apply sweep --again`");
 }
 
 #[test]
