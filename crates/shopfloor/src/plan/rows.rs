@@ -104,8 +104,11 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
     }
     for worker in overview.workers.iter().map(worker_row) {
         // A seat in a worktree is not the agent that works there.
-        let mut there: Vec<&mut Row> =
-            rows.iter_mut().filter(|row| row.worktree == worker.worktree && row.kind != "worker").collect();
+        let is_listed = rows.iter().any(|row| row.worktree == worker.worktree);
+        // One that git moved and that was deleted then is still that of the agent that was made with its branch.
+        let is_moved = |row: &Row| !is_listed && row.is_own() && Some(&row.id) == worker.branch.as_ref();
+        let is_its = |row: &Row| row.worktree == worker.worktree || is_moved(row);
+        let mut there: Vec<&mut Row> = rows.iter_mut().filter(|row| is_its(row) && row.kind != "worker").collect();
         // Where two records name one worktree, neither tells who works there.
         match &mut there[..] {
             [row] => {

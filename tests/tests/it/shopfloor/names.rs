@@ -1,5 +1,7 @@
 //! shopfloor: what an agent calls itself, or its worktree, is nobody else's name.
 
+use serde_json::Value;
+
 use crate::support::floor::Floor;
 use crate::support::world::{World, text, which, write};
 
@@ -146,6 +148,25 @@ fn a_workers_name_comes_before_the_branch_of_another_worktree() {
     for words in [&["new", "adam"][..], &["new", "Adam", "a task"], &["new", "adam", "-n"]] {
         app.shopfloor(words).exit(1).err_has("adam already exists, as a worker in ").err_has("`shopfloor start adam");
     }
+}
+
+#[test]
+fn a_worktree_that_was_moved_and_then_deleted_is_one_row_with_its_worker() {
+    let w = World::new();
+    which("tmux");
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    let x = w.at(app.shopfloor(&["new", "x"]).exit(0).any_err().stdout.trim_end());
+    let moved = x.path.with_file_name("moved");
+    let [from, to] = [&x.path, &moved].map(|path| path.to_str().unwrap());
+    app.run("worker-ctl", &["add", "--worktree", from]).succeeds().any_err();
+    app.git(&["worktree", "move", from, to]);
+    std::fs::remove_dir_all(&moved).unwrap();
+    let rows = || app.shopfloor(&["status", "--json"]).any_status().any_err().json()["worktrees"].clone();
+    let named = |rows: Value| rows.as_array().unwrap().iter().filter(|row| row["name"] == "x").count();
+    assert_eq!(named(rows()), 1);
+    app.shopfloor(&["rm", "x", "--force"]).exit(0).any_out().any_err();
+    assert_eq!(named(rows()), 0);
 }
 
 #[test]
