@@ -1,12 +1,13 @@
 //! Decides whether a worker or its task may be given up.
 
 use shopfloor_core::error::Result;
+use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::printable;
 
 use crate::facts::losses::Losses;
 use crate::failure;
 use crate::plan::MAX_LISTED;
-use crate::worker::Worker;
+use crate::worker::{Task, Worker};
 
 /// Exit 1 when work would be lost that exists nowhere else. With `--force` it is kept under a ref instead.
 pub fn refuse_loss(worker: &Worker, losses: &Losses, is_forced: bool) -> Result<()> {
@@ -15,14 +16,15 @@ pub fn refuse_loss(worker: &Worker, losses: &Losses, is_forced: bool) -> Result<
     }
     // Only what is committed can be accepted.
     let first = if losses.files.is_empty() { "" } else { "commit the files, then " };
+    // In the clone nothing waits for a review without a task.
+    let land = match worker.task == Task::Idle && worker.adopted.is_none() {
+        true => format!("merge the work yourself (`git pull {} {}`)", shell_word(worker.tree()), worker.branch),
+        false => format!("land the work (`worker-ctl accept {}`)", worker.name),
+    };
     Err(failure::UNMERGED
         .failure(format!("{} has work that is nowhere else", worker.name))
         .details(losses.lines().into_iter().take(MAX_LISTED).map(|line| printable(&line)))
-        .hint(format!(
-            "{first}land the work (`worker-ctl accept {}`) or save it, or use `--force`, which keeps it under \
-             refs/shopfloor/trash/",
-            worker.name
-        )))
+        .hint(format!("{first}{land} or save it, or use `--force`, which keeps it under refs/shopfloor/trash/")))
 }
 
 /// Whether a worker's branch stays when its worktree goes: the person's own, with commits that its target lacks.
