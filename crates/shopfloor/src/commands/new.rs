@@ -22,7 +22,7 @@ use crate::commands::new_from_forge::prepare;
 use crate::commands::worker_commands::here;
 use crate::commands::{exit_of, pass_on, quietly, words_for};
 use crate::facts::repository::{self, Repository};
-use crate::facts::run_tool::{Answer, ask, set_by_person, usual_agent};
+use crate::facts::run_tool::{Answer, ask, lacks_root, require_root, set_by_person, usual_agent};
 use crate::plan::names::named;
 
 /// The launcher for the terminal we are in; none if a person has configured one. Exit 2 if there is none.
@@ -73,10 +73,12 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     if args.clone || args.host.is_some() {
         return in_clone(ui, env, common, args, task.as_deref());
     }
+    let has_agent = args.cmd.is_empty() && !args.launch && (task.is_some() || args.target.is_some());
+    has_agent.then(|| require_root(env)).transpose()?;
     let text = task.as_deref();
     let option = text.map(|task| passed(env, task)).transpose()?;
     let mut words = words(ui, env, args, option.as_ref().map(|(option, _)| option), &repository)?;
-    if args.cmd.is_empty() && !args.launch && !common.dry_run && (task.is_some() || args.target.is_some()) {
+    if has_agent && !common.dry_run {
         let has_begun = text.map_or(Ok(false), |task| began(env, args, task));
         if args.if_exists.is_none() && has_begun? {
             words.push("--if-exists=return".to_owned());
@@ -452,12 +454,6 @@ fn give(ui: &Ui, env: &Env, worker: &Value, task: &str) -> Result<Option<FailedS
 /// What worker-ctl says of the worker in a worktree.
 fn worker_at(env: &Env, path: &Path) -> Result<Option<Value>> {
     Ok(workers(env)?.into_iter().find(|worker| worker["worktree"] == *real(path).to_string_lossy()))
-}
-
-/// Whether the repository has no root yet.
-fn lacks_root(env: &Env) -> Result<bool> {
-    let status = ask(env, &["worker-ctl", "status"])?;
-    Ok(status.records.iter().any(|record| record["error"]["kind"] == "not_initialised"))
 }
 
 fn workers(env: &Env) -> Result<Vec<Value>> {

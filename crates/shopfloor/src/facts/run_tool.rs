@@ -126,6 +126,20 @@ pub fn answer_of(tool: &str, cmd: Cmd) -> Result<Answer> {
     Ok(Answer { tool: tool.to_owned(), status: output.status, records, error, text, said })
 }
 
+/// Whether the repository has no root yet.
+pub fn lacks_root(env: &Env) -> Result<bool> {
+    Ok(ask(env, &["worker-ctl", "status"])?.has_kind("not_initialised"))
+}
+
+/// Exit 2 where the first agent could not make a root.
+pub fn require_root(env: &Env) -> Result<()> {
+    if proc::find(env, "worker-ctl").is_none() || !lacks_root(env)? {
+        return Ok(());
+    }
+    let would = ask(env, &["worker-ctl", "-n", "init"])?;
+    if would.status.code() == 2 { Err(would.told_as(Failure::usage)) } else { Ok(()) }
+}
+
 /// The program that a person's settings name for agents.
 pub fn usual_agent(env: &Env) -> Result<Option<String>> {
     Ok(set_by_person(env, "agent")?.and_then(|setting| setting["value"].as_str().map(str::to_owned)))

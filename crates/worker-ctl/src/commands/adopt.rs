@@ -156,7 +156,6 @@ fn find_root(
                     .hint("create a root for this repository with `worker-ctl init --target DIR`")),
             }
         }
-        (None, _) if ui.is_dry() => Ok(None),
         (None, _) => {
             // A new root has the presets, and what the user has for all roots.
             let (users, _) = users_agents(env)?;
@@ -166,7 +165,7 @@ fn find_root(
                 return Err(Failure::malformed(format!("no command is configured for the agent `{agent}`"))
                     .hint("set `command` in `[worker-ctl.agents.NAME]` of your own config.toml"));
             }
-            init::run_without_clone(env, (&found.repo.main_checkout, &found.repo.common_dir), named, flags).map(Some)
+            init::run_without_clone((ui, env), (&found.repo.main_checkout, &found.repo.common_dir), named, flags)
         }
     }
 }

@@ -83,29 +83,32 @@ fn answer(NewRoot { root, source, branch, .. }: &NewRoot) -> Value {
     json!({ "root": root.to_string_lossy(), "source": source.to_string_lossy(), "branch": branch })
 }
 
-/// Creates a root without a clone, for a repository that has none. Returns it.
+/// Creates a root without a clone, for a repository that has none. Returns it; none in a dry run.
 pub fn run_without_clone(
-    env: &Env,
+    (ui, env): (&Ui, &Env),
     (there, common): (&Path, &Path),
     root: Option<&Path>,
     flags: &Flags,
-) -> Result<PathBuf> {
-    let list = DirList::roots(env);
+) -> Result<Option<PathBuf>> {
+    let list = DirList::roots(env).filter(|_| !ui.is_dry());
     let _lock = list.map(|file| Lock::take(&file.path().with_extension("new.lock"))).transpose()?;
     // Another command may have made it meanwhile.
     if let Some(recorded) = read_finished(env, common)? {
-        return Ok(recorded);
+        return Ok(Some(recorded));
     }
     let (_, mut new) = plan(&env.at(there)?, &Args { target: None }, (root, flags))?;
     if new.repo.common_dir != common {
         return Err(Failure::usage(format!("{} is another repository than the worktree's", new.source.display()))
             .hint("leave `--source` and WORKER_CTL_SOURCE out"));
     }
+    if ui.is_dry() {
+        return Ok(None);
+    }
     fs::create_private_dir(&new.root)?;
     new.root = real(&new.root);
     write_owner(&new.root, &new.repo.common_dir)?;
     record_root(env, &new)?;
-    Ok(new.root)
+    Ok(Some(new.root))
 }
 
 /// Makes the clone of a root that has none, for its first worker in a worktree of the clone.

@@ -225,6 +225,25 @@ fn what_lands_on_the_way_is_the_branch_that_the_worktree_was_made_with() {
     assert!(app.has("g"));
 }
 
+#[test]
+fn what_can_have_no_agents_is_told_before_anything_is_made_there() {
+    let w = World::new();
+    let app = w.app();
+    for text in ["1\n", "2\n"] {
+        app.commit("f", text);
+    }
+    app.git(&["config", "uploadpack.allowFilter", "true"]);
+    app.sh("git clone -q --filter=blob:none file://$PWD ../partial").exit(0).any_err();
+    let partial = w.at(app.path.with_file_name("partial"));
+    partial.git(&["worktree", "add", "-q", "-b", "man", "../man"]);
+    for words in [&["adopt", "../man"][..], &["new", "q", "task"]] {
+        for flags in [&["-n"][..], &[]] {
+            partial.shopfloor(&[flags, words].concat()).exit(2).err_has("is a partial clone, which lacks objects");
+        }
+    }
+    assert_eq!(partial.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"]), "main\nman\n");
+}
+
 /// Overlays are called after directories.
 #[test]
 fn a_repository_without_an_overlay_is_not_concerned_with_that_of_another_of_its_name() {
