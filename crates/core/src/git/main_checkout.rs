@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::integrity::tampered;
-use super::{Git, Repo, common_dir_of, private_dir};
+use super::{Git, Home, Repo, common_dir_of, private_dir};
 use crate::env::Env;
 use crate::error::{Exit, Failure, Result};
 use crate::fs;
@@ -82,7 +82,9 @@ impl Git {
         };
         let root = repo.main_checkout.canonicalize().unwrap_or_default();
         let listed = known_dirs::roots(&self.env)?.remove(&root);
-        Ok(Some(source).filter(|source| listed.is_some() && common_dir_of(source) == listed))
+        // The source may be a bare repository.
+        let is_its = |common: PathBuf, source: &Path| source == common || common_dir_of(source) == Some(common);
+        Ok(Some(source).filter(|source| listed.is_some_and(|common| is_its(common, source))))
     }
 
     /// The `shopfloor.source` that `worker-ctl init` wrote into the configuration of this git directory. Included files
@@ -159,6 +161,13 @@ pub fn bare_by_mistake(common_dir: &Path) -> Option<Failure> {
     let (dir, file) = (shell_word(checkout), shell_word(&common_dir.join(file)));
     let hint = format!("if that is a mistake: `git config --file {file} core.bare false`; then `git -C {dir} status`");
     Some(Failure::new(Exit::Bad, "no_worktree", why).hint(hint))
+}
+
+impl Home {
+    /// Where git finds it: a directory around a bare repository may have no `.git`.
+    pub fn place(&self) -> &Path {
+        if self.checkout.join(".git").symlink_metadata().is_ok() { &self.checkout } else { &self.common_dir }
+    }
 }
 
 impl Repo {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use shopfloor_core::config::expand_home;
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
-use shopfloor_core::git::{Git, Home, Repo, common_dir_of, failed, private_dir};
+use shopfloor_core::git::{Git, Repo, common_dir_of, failed, private_dir};
 use shopfloor_core::known_dirs;
 use shopfloor_core::path::real;
 
@@ -24,12 +24,7 @@ pub fn home(env: &Env) -> Result<Env> {
         return env.at(&checkout_of(common));
     }
     let repo = Git::find(env)?.discover()?;
-    if repo.home.common_dir == repo.common_dir { Ok(env.clone()) } else { env.at(found_at(&repo.home)) }
-}
-
-/// Where git finds a repository: a directory around a bare one may have no `.git`.
-fn found_at(Home { checkout, common_dir }: &Home) -> &Path {
-    if checkout.join(".git").symlink_metadata().is_ok() { checkout } else { common_dir }
+    if repo.home.common_dir == repo.common_dir { Ok(env.clone()) } else { env.at(repo.home.place()) }
 }
 
 /// The common directory that the user's own list names for the root that we are in, if that has no clone. Any repository
@@ -97,7 +92,7 @@ pub fn find(env: &Env) -> Result<Repository> {
         return Err(Failure::new(Exit::Bad, "worker_clone", why).hint("run the command in that repository"));
     }
     // A directory around a bare repository may have a `.git` too. `GIT_WORK_TREE` may name a work tree without one.
-    let at = if repo.worktree.as_ref() == Some(&main) { main.as_path() } else { found_at(&repo.home) };
+    let at = if repo.worktree.as_ref() == Some(&main) { main.as_path() } else { repo.home.place() };
     let inside = git.cmd(at).args(["rev-parse", "--is-inside-work-tree"]).capture()?;
     if inside.stdout.trim_ascii() != b"true" {
         if let Some(failure) = shopfloor_core::git::bare_by_mistake(&repo.common_dir) {

@@ -129,6 +129,8 @@ fn a_bare_repository_with_worktrees_has_agents_like_any_other() {
         inside.err_has(&format!("`cd {}`", main.path.display()));
         main.shopfloor(&["rm", "a", "--force"]).exit(0).any_out().any_err();
         assert!(!a.path.exists());
+        main.git(&["worktree", "add", "-q", "-b", "fix", "../fix"]);
+        main.shopfloor(&["adopt", "../fix"]).exit(0).any_out().any_err();
         // From inside of a worker's clone it is the repository that the clone is of.
         let k = w.at(main.shopfloor(&["new", "k", "--clone"]).exit(0).any_err().stdout.trim_end());
         assert_eq!(k.shopfloor(&["go"]).exit(0).stdout.trim_end(), main.path.to_str().unwrap());
