@@ -87,22 +87,22 @@ pub fn filled_links(worktree: &Path, entries: &IndexEntries) -> Result<Vec<PathB
 }
 
 /// An index that knows the names and contents of files, and nothing of the files that are there.
-pub struct FreshIndex<'a> {
-    git: &'a Git,
-    at: &'a Path,
+pub struct FreshIndex {
+    git: Git,
+    at: PathBuf,
     index: OwnIndex,
 }
 
-impl<'a> FreshIndex<'a> {
+impl FreshIndex {
     /// With these entries. git refuses a name that leads out of the worktree.
-    pub fn with(git: &'a Git, at: &'a Path, entries: Vec<u8>) -> Result<FreshIndex<'a>> {
-        let fresh = FreshIndex { git, at, index: git.own_index()? };
+    pub fn with(git: &Git, at: &Path, entries: Vec<u8>) -> Result<FreshIndex> {
+        let fresh = FreshIndex { git: git.clone(), at: at.to_path_buf(), index: git.own_index()? };
         fresh.ask(&["update-index", "-z", "--index-info"], entries).map(|_| fresh)
     }
 
     /// Puts all files into it, as [`Git::add_all`].
     pub fn add_all(&self, but: impl Iterator<Item = String>) -> Result<()> {
-        self.git.add_all(self.at, &self.index, but)
+        self.git.add_all(&self.at, &self.index, but)
     }
 
     /// The output of a git command that uses it.
@@ -118,8 +118,31 @@ impl<'a> FreshIndex<'a> {
     }
 
     fn ask_within(&self, args: &[&str], input: Vec<u8>, limit: Duration) -> Result<Vec<u8>> {
-        let cmd = self.git.cmd_alone(self.at).var("GIT_INDEX_FILE", self.index.path()).within(limit);
+        let cmd = self.git.cmd_alone(&self.at).var("GIT_INDEX_FILE", self.index.path()).within(limit);
         run_git(args[0], cmd.args(args.iter().copied()).input(input))
+    }
+
+    /// The tree of its files.
+    pub fn write_tree(&self) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.ask(&["write-tree"], Vec::new())?).trim().to_owned())
+    }
+
+    /// Takes its files to those of a commit. git changes nothing where one has changed since [`add_all`](Self::add_all), or
+    /// something new is in the way.
+    pub fn step_to(&self, commit: &str) -> Result<()> {
+        let tree = self.write_tree()?;
+        // git does not compare files that are the same in both.
+        if self.is_outdated(false)? {
+            return Err(Failure::failed("a file has changed"));
+        }
+        self.ask(&["read-tree", "-m", "-u", &tree, commit], Vec::new()).map(drop)
+    }
+
+    /// Whether a file was changed since [`add_all`](Self::add_all), or with `is_new_too` made.
+    pub fn is_outdated(&self, is_new_too: bool) -> Result<bool> {
+        let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"];
+        let is_later = |code: &u8| !b" ?D".contains(code) || is_new_too && *code == b'?';
+        Ok(nul_fields(&self.ask(&how, Vec::new())?).any(|line| line.get(1).is_some_and(is_later)))
     }
 
     /// The files that are there with another content, separated by NUL. Contents are hashed, because an object that an
@@ -196,7 +219,8 @@ impl Git {
         let status = match index.ask_within(&how, Vec::new(), limit + Duration::from_millis(2 * files)) {
             // An agent can make a commit whose tree git does not read. Any other cause is told.
             Err(failure) if failure.kind == "git" => {
-                let committed = FreshIndex { git: self, at: worktree, index: self.own_index()? };
+                let (git, at) = (self.clone(), worktree.to_path_buf());
+                let committed = FreshIndex { git, at, index: self.own_index()? };
                 match committed.ask(&["read-tree", "HEAD"], Vec::new()) {
                     Err(unread) if unread.kind == "git" => index.all_as_new(entries)?,
                     _ => return Err(failure),

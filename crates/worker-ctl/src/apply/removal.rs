@@ -5,7 +5,7 @@ use std::path::Path;
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{
-    ListedWorktree, failed, require_lasting_objects, require_plain_ref, require_writable_objects,
+    FreshIndex, ListedWorktree, failed, require_lasting_objects, require_plain_ref, require_writable_objects,
 };
 use shopfloor_core::pre_remove;
 use shopfloor_core::proc::processes;
@@ -15,7 +15,6 @@ use crate::apply::{jobs, new_worker, publish, runner, sandbox, session, transiti
 use crate::context::Context;
 use crate::facts::adoption;
 use crate::facts::losses::Losses;
-use crate::facts::worker_state::changes;
 use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::removal::{branch_stays, refuse_loss};
@@ -102,7 +101,7 @@ fn remove_record(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
 /// last, so that the same command continues after a kill. Returns where the work is kept.
 fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) -> Result<Vec<String>> {
     refuse_others_inside(&ctx.repo, worker, false)?;
-    check_losses(ctx, worker, None, is_forced)?;
+    let nested = check_losses(ctx, worker, None, is_forced)?.nested;
     trash::refuse_locked(ctx, worker)?;
     // Share before the program is ended, and again afterwards for the last files that it wrote. Only then what it works with is
     // taken down.
@@ -122,11 +121,12 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     others.notes(worker.tree()).iter().for_each(|note| ctx.ui.note(note));
     first.notes.iter().filter(|note| !saved.notes.contains(note)).for_each(|note| ctx.ui.note(note));
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
+    let seen = trash::files(ctx, worker, nested.into_iter())?;
     let losses = check_losses(ctx, worker, None, is_forced)?;
     let branch = format!("refs/heads/{}", worker.branch);
     let mut kept = keep(ctx, worker, &losses, is_forced)?;
     let removed = || -> Result<Vec<String>> {
-        let aside = trash::remove_worktree(ctx, worker, !kept.is_empty())?;
+        let aside = trash::remove_worktree(ctx, worker, !kept.is_empty(), seen.as_ref())?;
         if branch_stays(worker, &losses) {
             let into = &ctx.repo.branch;
             ctx.ui.note(format!("the branch {} stays: it has commits that {into} lacks", worker.branch));
@@ -204,8 +204,8 @@ pub fn reset(
     worker.require_tree(&ctx.source())?;
     let Program { session, job_waits_for, is_stopped, is_to_restart, .. } = &worker.program;
     let is_up = *session == Session::Up || job_waits_for.is_some() || *is_to_restart && !is_stopped;
+    check_losses(ctx, worker, Some(base), is_forced)?;
     if is_up {
-        check_losses(ctx, worker, Some(base), is_forced)?;
         ctx.update_worker(name, |worker| worker.program.is_to_restart = true)?;
         session::end(ctx, std::slice::from_ref(worker), is_forced)?;
     } else {
@@ -216,9 +216,10 @@ pub fn reset(
     // Ignored files stay in the worktree, so nothing is lost when this fails.
     let saved = trash::run_pre_remove(ctx, worker, &["overlay-sync"], false)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
+    let seen = trash::files_to_reset(ctx, worker)?;
     let losses = check_losses(ctx, worker, Some(base), is_forced)?;
     let mut kept = keep(ctx, worker, &losses, is_forced)?;
-    let aside = with_kept(&kept, clean_worktree(ctx, worker, base))?;
+    let aside = with_kept(&kept, clean_worktree(ctx, worker, base, seen.as_ref()))?;
     kept.extend(aside.into_iter().chain(kept_before(worker)));
     transition::record(ctx, name, &Input::Reset { requeue })?;
     if is_up {
@@ -299,29 +300,28 @@ fn with_kept<T>(kept: &[String], result: Result<T>) -> Result<T> {
     result.map_err(|failure| kept.iter().fold(failure, |failure, place| failure.hint(format!("kept: {place}"))))
 }
 
-/// Puts a worktree on its branch at `base`, without other files than those that set-up has placed. Returns where
-/// directories were moved to that git cannot keep.
-fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str) -> Result<Vec<String>> {
+/// Puts a worktree on its branch at `base`, without the files that were `seen`. One that has changed since is left as it
+/// is (exit 1), and so is a new one. Returns where directories were moved to that git cannot keep.
+fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str, seen: Option<&FreshIndex>) -> Result<Vec<String>> {
     let tree = worker.tree();
     let mut kept = trash::move_deep(ctx, worker)?;
     kept.extend(trash::move_nested(ctx, worker, base)?);
-    // The commits are kept, and the checkout below resets the files. `git rebase --quit` would follow a link.
     require_own_rebase(worker.checkout())?;
     let record = ctx.repo.git_dir(tree)?;
-    let under_way = ["rebase-merge", "rebase-apply", "sequencer"];
-    under_way.iter().try_for_each(|name| fs::remove_tree(&record.join(name)))?;
     require_plain_ref(&ctx.repo.common, &format!("refs/heads/{}", worker.branch))?;
     ctx.repo.unhide(tree)?;
     let switch = ["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base];
-    let switched = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[base])?.args(switch).capture()?;
+    let switch = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[base])?.args(switch);
+    // Where something has changed, nothing is touched. The checkout brings the index along, and has to come next.
+    let stepped = seen.map_or(Ok(()), |seen| seen.step_to(base));
+    stepped.map_err(|failure| trash::changed(tree, failure.causes()))?;
+    // The commits are kept, and the checkout below resets the files. `git rebase --quit` would follow a link.
+    let under_way = ["rebase-merge", "rebase-apply", "sequencer"];
+    under_way.iter().try_for_each(|name| fs::remove_tree(&record.join(name)))?;
+    let switched = switch.capture()?;
     if !switched.status.success() {
         return Err(failed("checkout", &switched));
     }
     kept.extend(trash::move_nested(ctx, worker, base)?);
-    // Nothing places again what set-up has placed.
-    let placed = changes(&ctx.repo, tree)?.1;
-    let stay: Vec<String> = placed.iter().map(|path| format!("--exclude={}", path.pattern())).collect();
-    let args = ["clean", "--quiet", "-f", "-d"].into_iter().chain(stay.iter().map(String::as_str));
-    ctx.repo.ask(tree, &args.collect::<Vec<_>>())?;
     Ok(kept)
 }

@@ -58,7 +58,7 @@ pub fn restore_worktree(ctx: &Context<'_>, name: &str) -> Result<()> {
     session::end_one(ctx, &worker, false)?;
     trash::refuse_locked(ctx, &worker)?;
     let mut kept = trash::keep(ctx, &worker, &Losses::read(&ctx.repo, &worker)?)?;
-    kept.extend(trash::remove_worktree(ctx, &worker, true)?);
+    kept.extend(trash::remove_worktree(ctx, &worker, true, None)?);
     kept.iter().for_each(|place| ctx.ui.note(format!("kept {}", printable(place))));
     let branch = format!("refs/heads/{}", worker.branch);
     if ctx.repo.commit(&ctx.repo.top, &branch)?.is_none() {

@@ -103,8 +103,7 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
         let (git, entries) = ctx.repo.index_entries(tree)?;
         let merged = entries.each().filter(|(about, _)| about.ends_with(b" 0"));
         let entries = merged.flat_map(|(about, path)| [about, b"\t", path, b"\0"].concat()).collect();
-        let written = FreshIndex::with(&git, tree, entries)?.ask(&["write-tree"], Vec::new())?;
-        String::from_utf8_lossy(&written).trim().clone_into(&mut staged);
+        staged = FreshIndex::with(&git, tree, entries)?.write_tree()?;
     }
     let committed = head.as_ref().map(|head| ctx.repo.tree_of(head)).transpose()?;
     if staged != files && Some(&staged) != committed.as_ref() {
@@ -113,20 +112,37 @@ fn snapshot(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<(Stri
     Ok((commit_tree(ctx, &files, &parents, &message)?, files))
 }
 
-/// Writes the worktree's files as one tree: tracked and untracked files, but no ignored ones. Empty when the worktree
-/// is gone.
+/// Writes the worktree's files as one tree. Empty when the worktree is gone.
 fn write_tree(ctx: &Context<'_>, worker: &Worker, losses: &Losses) -> Result<String> {
+    files(ctx, worker, losses.nested.iter().cloned())?.map_or(Ok(String::new()), |files| files.write_tree())
+}
+
+/// The worktree's files as they are, but for those at some paths: tracked and untracked files, but no ignored ones. None
+/// when the worktree is gone.
+pub fn files(ctx: &Context<'_>, worker: &Worker, but: impl Iterator<Item = String>) -> Result<Option<FreshIndex>> {
     let tree = worker.tree();
     if !tree.is_dir() || recorded_dir(&ctx.repo.common, tree)?.is_none() {
-        return Ok(String::new());
+        return Ok(None);
     }
     // git reads all files, whatever its own index says.
     let (git, entries) = ctx.repo.index_entries(tree)?;
     let index = FreshIndex::with(&git, tree, entries.text)?;
     // git must not enter nested repositories. They are moved aside as a whole, or stay with the worktree.
     let inner = ctx.repo.inner(tree)?.into_iter().map(|path| path.to_string_lossy().into_owned());
-    index.add_all(losses.nested.iter().cloned().chain(inner))?;
-    Ok(String::from_utf8_lossy(&index.ask(&["write-tree"], Vec::new())?).trim().to_owned())
+    index.add_all(but.chain(inner)).map(|()| Some(index))
+}
+
+/// The same of what a reset takes away: not nested repositories, nor what set-up has placed, which nothing places again.
+pub fn files_to_reset(ctx: &Context<'_>, worker: &Worker) -> Result<Option<FreshIndex>> {
+    let (dirty, placed) = changes(&ctx.repo, worker.tree())?;
+    let nested = ctx.repo.nested(worker.tree(), &dirty)?;
+    files(ctx, worker, nested.into_iter().chain(placed.iter().map(ToString::to_string)))
+}
+
+/// Exit 1: what was looked at is not what is there.
+pub fn changed(tree: &Path, lines: impl IntoIterator<Item = String>) -> Failure {
+    let failure = failure::MOVED.failure(format!("{} has changed meanwhile", tree.display()));
+    failure.details(lines).hint("run the same command again")
 }
 
 /// Creates a directory for files of a worker that git cannot keep.
@@ -234,9 +250,15 @@ pub fn refuse_locked(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     }
 }
 
-/// Removes a worktree and git's record of it. If nothing was kept, it must still be clean. Commits that only the record's
-/// log names are kept. A worktree with nested repositories or submodules is moved to the trash instead. Returns where to.
-pub fn remove_worktree(ctx: &Context<'_>, worker: &Worker, is_kept: bool) -> Result<Vec<String>> {
+/// Removes a worktree and git's record of it. If nothing was kept, it must still be clean, and the files that were `seen`
+/// as they were. Commits that only the record's log names are kept. A worktree with nested repositories or submodules is
+/// moved to the trash instead. Returns where to.
+pub fn remove_worktree(
+    ctx: &Context<'_>,
+    worker: &Worker,
+    is_kept: bool,
+    seen: Option<&FreshIndex>,
+) -> Result<Vec<String>> {
     let tree = worker.tree();
     let losses = Losses::read(&ctx.repo, worker)?;
     let Some(admin) = recorded_dir(&ctx.repo.common, tree)? else { return Ok(Vec::new()) };
@@ -245,11 +267,9 @@ pub fn remove_worktree(ctx: &Context<'_>, worker: &Worker, is_kept: bool) -> Res
     // Of one that is gone a killed removal may have left files.
     let is_gone = tree.symlink_metadata().is_err();
     if losses.nested.is_empty() && !losses.has_modules && (tree.is_dir() || is_gone) {
-        if !is_kept && !losses.is_empty() {
-            return Err(failure::MOVED
-                .failure(format!("{} has changed meanwhile", tree.display()))
-                .details(losses.lines())
-                .hint("run the same command again"));
+        // The look at the files comes last: nothing of git's is between it and the removal.
+        if !is_kept && !losses.is_empty() || seen.map_or(Ok(false), |seen| seen.is_outdated(true))? {
+            return Err(changed(tree, losses.lines()));
         }
         return ctx.repo.remove_worktree(tree).map(|()| Vec::new());
     }

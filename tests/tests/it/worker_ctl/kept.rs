@@ -2,7 +2,7 @@
 
 use crate::support::floor::Floor;
 use crate::support::worker::{adopted_floor, by_hand, head, tip, tree};
-use crate::support::world::{Repo, World};
+use crate::support::world::{Repo, World, which};
 
 /// A floor with adam, in the person's own repository or in the clone, whose program is not up.
 fn at_rest(w: &World, is_own: bool) -> Floor<'_> {
@@ -78,5 +78,31 @@ fn the_patches_of_a_git_am_under_way_are_refused_and_kept_with_force() {
             let kept = floor.app.spawn(&["remove", "x", "--force"]).exit(0).any_err();
             has_patch(&floor.app, &kept.stdout);
         }
+    }
+}
+
+#[test]
+fn what_is_saved_while_a_worktree_is_given_up_is_not_lost() {
+    for is_own in [true, false] {
+        let w = World::new();
+        let floor = at_rest(&w, is_own);
+        let (git, adam) = (which("git"), tree(&floor, "adam"));
+        // Somebody saves a file just before git does this.
+        let late = |at: &str, file: &str| {
+            let save = format!("case \" $* \" in *'{at}'*) echo late >> '{}' ;; esac", adam.path.join(file).display());
+            w.program("git", &format!("{save}; exec '{}' \"$@\"", git.display()));
+        };
+        late(" write-tree", "README.md");
+        floor.ctl(&["reset", "adam", "--yes"]).exit(1).any_out().err_has("has changed meanwhile");
+        assert_eq!(adam.read("README.md"), "app\nlate\n");
+        adam.git(&["checkout", "-q", "README.md"]);
+        late(" checkout --quiet --force ", "new");
+        floor.ctl(&["reset", "adam", "--yes"]).exit(0).any_out().any_err();
+        assert_eq!(adam.read("new"), "late\n");
+        adam.sh("rm new").exit(0);
+        late(" rev-list --parents ", "new");
+        let nuke = ["nuke", "adam", "--worktree", "--yes"];
+        floor.ctl(&nuke).exit(1).any_out().err_has("has changed meanwhile");
+        assert_eq!(adam.read("new"), "late\n");
     }
 }
