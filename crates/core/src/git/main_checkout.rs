@@ -165,7 +165,7 @@ pub fn bare_by_mistake(common_dir: &Path) -> Option<Failure> {
 
 impl Home {
     /// Where git finds it: a directory around a bare repository may have no `.git`.
-    pub fn place(&self) -> &Path {
+    pub fn found_at(&self) -> &Path {
         if self.checkout.join(".git").symlink_metadata().is_ok() { &self.checkout } else { &self.common_dir }
     }
 }

@@ -140,9 +140,11 @@ impl FreshIndex {
 
     /// Whether a file was changed since [`add_all`](Self::add_all), or with `is_new_too` made.
     pub fn is_outdated(&self, is_new_too: bool) -> Result<bool> {
-        let how = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"];
-        let is_later = |code: &u8| !b" ?D".contains(code) || is_new_too && *code == b'?';
-        Ok(nul_fields(&self.ask(&how, Vec::new())?).any(|line| line.get(1).is_some_and(is_later)))
+        // HEAD, which may name a tree that git cannot read, has no part in this.
+        self.ask(&["update-index", "-q", "--ignore-submodules", "--refresh"], Vec::new())?;
+        let changed = ["diff-files", "--name-only", "--diff-filter=d", "--ignore-submodules=all"];
+        let new = ["ls-files", "--others", "--exclude-standard"];
+        Ok(!self.ask(&changed, Vec::new())?.is_empty() || is_new_too && !self.ask(&new, Vec::new())?.is_empty())
     }
 
     /// The files that are there with another content, separated by NUL. Contents are hashed, because an object that an

@@ -160,7 +160,9 @@ impl Sandbox {
         let _lock = self.lock()?;
         let git = Git::find(&self.env)?.common(&self.common_dir)?;
         let format = self.format()?;
-        let listed = self.look(format, &format!("{{ {}; }} | git rev-list --no-walk=unsorted --stdin", own()))?;
+        // What it names and does not have is no work.
+        let line = format!("{{ {}; }} | git rev-list --no-walk=unsorted --ignore-missing --stdin", own());
+        let listed = self.look(format, &line)?;
         let listed = listed.within(GLANCE).capture()?;
         let text = listed.text();
         let mut tips: Vec<&str> = text.lines().filter(|id| is_id(id)).collect();

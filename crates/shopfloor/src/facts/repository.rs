@@ -24,7 +24,7 @@ pub fn home(env: &Env) -> Result<Env> {
         return env.at(&checkout_of(common));
     }
     let repo = Git::find(env)?.discover()?;
-    if repo.home.common_dir == repo.common_dir { Ok(env.clone()) } else { env.at(repo.home.place()) }
+    if repo.home.common_dir == repo.common_dir { Ok(env.clone()) } else { env.at(repo.home.found_at()) }
 }
 
 /// The common directory that the user's own list names for the root that we are in, if that has no clone. Any repository
@@ -92,7 +92,7 @@ pub fn find(env: &Env) -> Result<Repository> {
         return Err(Failure::new(Exit::Bad, "worker_clone", why).hint("run the command in that repository"));
     }
     // A directory around a bare repository may have a `.git` too. `GIT_WORK_TREE` may name a work tree without one.
-    let at = if repo.worktree.as_ref() == Some(&main) { main.as_path() } else { repo.home.place() };
+    let at = if repo.worktree.as_ref() == Some(&main) { main.as_path() } else { repo.home.found_at() };
     let inside = git.cmd(at).args(["rev-parse", "--is-inside-work-tree"]).capture()?;
     if inside.stdout.trim_ascii() != b"true" {
         if let Some(failure) = shopfloor_core::git::bare_by_mistake(&repo.common_dir) {

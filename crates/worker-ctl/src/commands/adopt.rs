@@ -165,7 +165,7 @@ fn find_root(
                 return Err(Failure::malformed(format!("no command is configured for the agent `{agent}`"))
                     .hint("set `command` in `[worker-ctl.agents.NAME]` of your own config.toml"));
             }
-            init::run_without_clone((ui, env), (found.repo.home.place(), &found.repo.common_dir), named, flags)
+            init::run_without_clone((ui, env), (found.repo.home.found_at(), &found.repo.common_dir), named, flags)
         }
     }
 }

@@ -355,7 +355,8 @@ fn a_commit_made_while_start_looks_is_not_given_up() {
     );
     floor.ctl(&["start", "--worker", "adam", "--prompt", "x"]).exit(1).err_has("commits that are not merged");
     assert_eq!(at.git(&["log", "-1", "--format=%s"]), "sneaked\n");
-    // Without a task it lands in no other way.
+    // Without a task it lands in no other way. That commit was made with the index of the `git status`.
+    at.git(&["reset", "-q"]);
     let refused = floor.ctl(&["nuke", "adam", "--yes"]).exit(1);
     let pull = refused.stderr.split('`').nth(1).unwrap();
     assert!(pull.starts_with("git pull "), "{refused}");
