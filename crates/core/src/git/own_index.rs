@@ -127,24 +127,14 @@ impl FreshIndex {
         Ok(String::from_utf8_lossy(&self.ask(&["write-tree"], Vec::new())?).trim().to_owned())
     }
 
-    /// Takes its files to those of a commit. git changes nothing where one has changed since [`add_all`](Self::add_all), or
-    /// something new is in the way.
-    pub fn step_to(&self, commit: &str) -> Result<()> {
-        let tree = self.write_tree()?;
-        // git does not compare files that are the same in both.
-        if self.is_outdated(false)? {
-            return Err(Failure::failed("a file has changed"));
-        }
-        self.ask(&["read-tree", "-m", "-u", &tree, commit], Vec::new()).map(drop)
-    }
-
-    /// Whether a file was changed since [`add_all`](Self::add_all), or with `is_new_too` made.
-    pub fn is_outdated(&self, is_new_too: bool) -> Result<bool> {
+    /// Whether a file was changed or made since [`add_all`](Self::add_all).
+    pub fn is_outdated(&self) -> Result<bool> {
         // HEAD, which may name a tree that git cannot read, has no part in this.
         self.ask(&["update-index", "-q", "--ignore-submodules", "--refresh"], Vec::new())?;
         let changed = ["diff-files", "--name-only", "--diff-filter=d", "--ignore-submodules=all"];
-        let new = ["ls-files", "--others", "--exclude-standard"];
-        Ok(!self.ask(&changed, Vec::new())?.is_empty() || is_new_too && !self.ask(&new, Vec::new())?.is_empty())
+        // A repository has a slash at its end.
+        let new = self.ask(&["ls-files", "--others", "--exclude-standard", "-z"], Vec::new())?;
+        Ok(nul_fields(&new).any(|path| !path.ends_with(b"/")) || !self.ask(&changed, Vec::new())?.is_empty())
     }
 
     /// The files that are there with another content, separated by NUL. Contents are hashed, because an object that an

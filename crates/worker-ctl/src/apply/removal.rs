@@ -15,6 +15,7 @@ use crate::apply::{jobs, new_worker, publish, runner, sandbox, session, transiti
 use crate::context::Context;
 use crate::facts::adoption;
 use crate::facts::losses::Losses;
+use crate::facts::worker_state::changes;
 use crate::failure;
 use crate::plan::machine::Input;
 use crate::plan::removal::{branch_stays, refuse_loss};
@@ -204,7 +205,7 @@ pub fn reset(
     worker.require_tree(&ctx.source())?;
     let Program { session, job_waits_for, is_stopped, is_to_restart, .. } = &worker.program;
     let is_up = *session == Session::Up || job_waits_for.is_some() || *is_to_restart && !is_stopped;
-    check_losses(ctx, worker, Some(base), is_forced)?;
+    let nested = check_losses(ctx, worker, Some(base), is_forced)?.nested;
     if is_up {
         ctx.update_worker(name, |worker| worker.program.is_to_restart = true)?;
         session::end(ctx, std::slice::from_ref(worker), is_forced)?;
@@ -216,7 +217,7 @@ pub fn reset(
     // Ignored files stay in the worktree, so nothing is lost when this fails.
     let saved = trash::run_pre_remove(ctx, worker, &["overlay-sync"], false)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
-    let seen = trash::files_to_reset(ctx, worker)?;
+    let seen = trash::files(ctx, worker, nested.into_iter())?;
     let losses = check_losses(ctx, worker, Some(base), is_forced)?;
     let mut kept = keep(ctx, worker, &losses, is_forced)?;
     let aside = with_kept(&kept, clean_worktree(ctx, worker, base, seen.as_ref()))?;
@@ -300,8 +301,8 @@ fn with_kept<T>(kept: &[String], result: Result<T>) -> Result<T> {
     result.map_err(|failure| kept.iter().fold(failure, |failure, place| failure.hint(format!("kept: {place}"))))
 }
 
-/// Puts a worktree on its branch at `base`, without the files that were `seen`. One that has changed since is left as it
-/// is (exit 1), and so is a new one. Returns where directories were moved to that git cannot keep.
+/// Puts a worktree on its branch at `base`, without other files than those that set-up has placed. Exit 1 if its files are
+/// not those that were `seen`. Returns where directories were moved to that git cannot keep.
 fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str, seen: Option<&FreshIndex>) -> Result<Vec<String>> {
     let tree = worker.tree();
     let mut kept = trash::move_deep(ctx, worker)?;
@@ -312,9 +313,10 @@ fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str, seen: Option<&
     ctx.repo.unhide(tree)?;
     let switch = ["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base];
     let switch = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[base])?.args(switch);
-    // Where something has changed, nothing is touched. The checkout brings the index along, and has to come next.
-    let stepped = seen.map_or(Ok(()), |seen| seen.step_to(base));
-    stepped.map_err(|failure| trash::changed(tree, failure.causes()))?;
+    // Nothing that takes long is between this look and the checkout.
+    if seen.map_or(Ok(false), FreshIndex::is_outdated)? {
+        return Err(trash::changed(tree, Vec::new()));
+    }
     // The commits are kept, and the checkout below resets the files. `git rebase --quit` would follow a link.
     let under_way = ["rebase-merge", "rebase-apply", "sequencer"];
     under_way.iter().try_for_each(|name| fs::remove_tree(&record.join(name)))?;
@@ -323,5 +325,10 @@ fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str, seen: Option<&
         return Err(failed("checkout", &switched));
     }
     kept.extend(trash::move_nested(ctx, worker, base)?);
+    // Nothing places again what set-up has placed.
+    let placed = changes(&ctx.repo, tree)?.1;
+    let stay: Vec<String> = placed.iter().map(|path| format!("--exclude={}", path.pattern())).collect();
+    let args = ["clean", "--quiet", "-f", "-d"].into_iter().chain(stay.iter().map(String::as_str));
+    ctx.repo.ask(tree, &args.collect::<Vec<_>>())?;
     Ok(kept)
 }

@@ -132,13 +132,6 @@ pub fn files(ctx: &Context<'_>, worker: &Worker, but: impl Iterator<Item = Strin
     index.add_all(but.chain(inner)).map(|()| Some(index))
 }
 
-/// The same of what a reset takes away: not nested repositories, nor what set-up has placed, which nothing places again.
-pub fn files_to_reset(ctx: &Context<'_>, worker: &Worker) -> Result<Option<FreshIndex>> {
-    let (dirty, placed) = changes(&ctx.repo, worker.tree())?;
-    let nested = ctx.repo.nested(worker.tree(), &dirty)?;
-    files(ctx, worker, nested.into_iter().chain(placed.iter().map(ToString::to_string)))
-}
-
 /// Exit 1: what was looked at is not what is there.
 pub fn changed(tree: &Path, lines: impl IntoIterator<Item = String>) -> Failure {
     let failure = failure::MOVED.failure(format!("{} has changed meanwhile", tree.display()));
@@ -268,7 +261,7 @@ pub fn remove_worktree(
     let is_gone = tree.symlink_metadata().is_err();
     if losses.nested.is_empty() && !losses.has_modules && (tree.is_dir() || is_gone) {
         // The look at the files comes last: nothing of git's is between it and the removal.
-        if !is_kept && !losses.is_empty() || seen.map_or(Ok(false), |seen| seen.is_outdated(true))? {
+        if !is_kept && !losses.is_empty() || seen.map_or(Ok(false), FreshIndex::is_outdated)? {
             return Err(changed(tree, losses.lines()));
         }
         return ctx.repo.remove_worktree(tree).map(|()| Vec::new());

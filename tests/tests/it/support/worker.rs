@@ -207,7 +207,7 @@ pub fn deadly_git(w: &World) {
     w.program(
         "git",
         &format!(
-            "case \" $* \" in *' update-ref '*|*' commit-tree '*|*' fetch '*|*' merge '*|*' reset '*|*' rebase '*|*' checkout '*|*' read-tree '*|*' clean '*|*' worktree remove '*) ;; *) KILL_AT= ;; esac\n\
+            "case \" $* \" in *' update-ref '*|*' commit-tree '*|*' fetch '*|*' merge '*|*' reset '*|*' rebase '*|*' checkout '*|*' clean '*|*' worktree remove '*) ;; *) KILL_AT= ;; esac\n\
              [ -n \"$KILL_AT\" ] || exec '{git}' \"$@\"\n\
              n=$(cat '{count}' 2>/dev/null); n=$((${{n:-0}} + 1)); echo $n > '{count}'\n\
              [ \"$n $KILL_WHEN\" = \"$KILL_AT before\" ] && kill -KILL $PPID && exit 1\n\

@@ -171,7 +171,7 @@ fn what_a_killed_reset_or_nuke_has_kept_is_named() {
     let floor = Floor::new(&w);
     floor.ctl(&["add", "adam"]).succeeds();
     // Each is killed when most is gone already.
-    let kills = "case \"$KILL $* \" in 'it '*' checkout --quiet --force '*|'it '*' -d refs/heads/'*) kill -KILL $PPID; exit ;; esac";
+    let kills = "case \"$KILL $* \" in 'it '*' clean '*|'it '*' -d refs/heads/'*) kill -KILL $PPID; exit ;; esac";
     w.program("git", &format!("{kills}\nexec '{}' \"$@\"", which("git").display()));
     for (n, command) in [&["reset", "adam", "--force"][..], &["nuke", "adam", "--force", "--yes"]].iter().enumerate() {
         let sha = leave(&tree(&floor, "adam"), n);
