@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use indexmap::IndexMap;
 
 use super::lines::{self, Disputed};
-use super::texts::{MergeConflict, MergeInput, MergedText, Rule};
+use super::texts::{MergeConflict, MergeInput, MergedText};
 
 /// What identifies a line: the name of its variable and 0, or its text and how often that occurred up to here.
 type LineId<'t> = (&'t [u8], usize);
@@ -93,9 +93,7 @@ pub fn merge(input: &MergeInput<'_>) -> MergedText {
         let (theirs, ours) = (most_set(input.overlay), most_set(input.workspace));
         let allowed = |name: &[u8]| theirs.get(name).max(ours.get(name)).copied().unwrap_or(0);
         let is_once = most_set(&merged.bytes).iter().all(|(name, count)| *count <= allowed(name));
-        // A line that was moved was also deleted: then the deletions of the side that wrote last count.
-        let rule = if input.rule == Rule::Workspace { Rule::Person } else { input.rule };
-        return if is_once { merged } else { lines::merge(&MergeInput { rule, ..*input }) };
+        return if is_once { merged } else { lines::merge(input) };
     }
     let [base, overlay, workspace] = [input.base.unwrap_or_default(), input.overlay, input.workspace].map(by_id);
     let mut conflicts = Vec::new();

@@ -137,11 +137,10 @@ pub fn merge_with(input: &MergeInput<'_>, disputed: Disputed) -> MergedText {
             }
             (MergeResolution::Conflict, _) => {
                 let place = format!("line {}", region.ours_range().start + 1);
-                let kept = input.rule.of(overlay.first(), workspace.first());
-                conflicts.push(MergeConflict { place, kept });
+                conflicts.push(MergeConflict { place, kept: input.rule });
                 match disputed {
                     Disputed::BothAddedTold if is_added => (both(&overlay, &workspace), workspace_whole),
-                    _ => kept.pick((overlay, overlay_whole), (workspace, workspace_whole)),
+                    _ => input.rule.pick((overlay, overlay_whole), (workspace, workspace_whole)),
                 }
             }
             _ => (overlay, unwritten_whole),

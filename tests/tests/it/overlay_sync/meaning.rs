@@ -372,24 +372,6 @@ fn what_every_reader_took_stays_so() {
 }
 
 #[test]
-fn a_line_that_one_side_changed_stays_where_the_other_deleted_it() {
-    all_conflict(
-        ".data/x.md",
-        &[
-            (["a\nb\nc\n", "a\nB\nc\n", "a\nc\n"], "a\nB\nc\n"),
-            (["a\nb\nc\n", "a\nc\n", "a\nB\nc\n"], "a\nB\nc\n"),
-            (["a\nb\nc\n", "a\nb\nc\nnew\n", "a\nb\n"], "a\nb\nc\nnew\n"),
-            (["a\nb\nc\n", "a\nnew\nb\nc\n", "a\nc\n"], "a\nnew\nb\nc\n"),
-        ],
-    );
-    // A variable that was moved stays one.
-    let key = |more: &str| format!("KEY=\"one\ntwo\"\n{more}");
-    let texts = ["A=1\nB=1\nC=1\n", "A=2\nB=1\nC=1\n", "B=1\nC=1\nA=1\n"].map(key);
-    let texts = texts.each_ref().map(String::as_str);
-    all_conflict(".env", &[(texts, texts[2])]);
-}
-
-#[test]
 fn growth_is_no_vanishing_and_a_small_file_is_guarded_too() {
     let allowed =
         |list: &[&str]| serde_json::json!({ "permissions": { "allow": list }, "servers": ["x", "y"] }).to_string();
