@@ -15,6 +15,9 @@ use crate::text::shell_word;
 /// is no hook file: the tools are called by name.
 pub const PRE_REMOVE: &str = "pre-remove";
 
+/// The variable by which that hook knows that programs which work there are ended afterwards.
+pub const REAPS: &str = "SHOPFLOOR_REAPS";
+
 /// The tools that have this hook.
 pub const TOOLS: &[&str] = &["overlay-sync", "sweatfile-apply"];
 
@@ -57,6 +60,8 @@ pub struct How {
     pub is_forced: bool,
     /// Not at all: the tools tell what they would do.
     pub is_dry: bool,
+    /// A person has agreed that programs which work there are ended.
+    pub reaps: bool,
 }
 
 /// Runs the `pre-remove` hook of those of these tools that are on the PATH, for the worktree at `path`. Their output
@@ -73,6 +78,7 @@ pub fn run(env: &Env, path: &Path, tools: &[&str], scratch: &Path, how: How) -> 
             .args(how.is_dry.then_some("--dry-run"))
             .args(["--json", "hook", "run", PRE_REMOVE])
             .arg(path);
+        let cmd = if how.reaps { cmd.var(REAPS, "1") } else { cmd };
         let (limit, most) = PRE_REMOVE_LIMIT;
         let limit = if *tool == "sweatfile-apply" { TEARDOWN_LIMIT } else { limit };
         // A dry run leaves no directory.

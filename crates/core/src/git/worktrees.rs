@@ -84,6 +84,9 @@ pub struct ListedWorktree {
     pub is_locked: bool,
 }
 
+/// How many bytes the mails of a `git am` may have that are kept.
+const MOST_OF_MAILS: u64 = 64 << 20;
+
 impl Git {
     /// All worktrees of the repository that `dir` belongs to, the main one first. One process. Worktrees whose records
     /// git cannot read are left out: it would wait for ever on a pipe.
@@ -159,7 +162,13 @@ impl Git {
         let apply = record.join("rebase-apply");
         let names = if apply.is_dir() { fs::list(&apply)? } else { Vec::new() };
         let mut mails = Vec::new();
-        for name in names.iter().filter(|name| name.as_bytes().iter().all(u8::is_ascii_digit)) {
+        let names = || names.iter().filter(|name| name.as_bytes().iter().all(u8::is_ascii_digit));
+        let sizes = names().filter_map(|name| apply.join(name).symlink_metadata().ok()).map(|meta| meta.len());
+        if sizes.fold(0, u64::saturating_add) > MOST_OF_MAILS {
+            return Err(Failure::malformed(format!("{} has mails of more than 64 MiB", apply.display()))
+                .hint("move that directory to another place"));
+        }
+        for name in names() {
             mails.extend(fs::read_own(&apply.join(name))?.unwrap_or_default());
         }
         if mails.is_empty() {

@@ -22,7 +22,7 @@ use crate::commands::new_from_forge::prepare;
 use crate::commands::worker_commands::here;
 use crate::commands::{exit_of, pass_on, quietly, words_for};
 use crate::facts::repository::{self, Repository};
-use crate::facts::run_tool::{Answer, ask, lacks_root, require_root, set_by_person, usual_agent};
+use crate::facts::run_tool::{Answer, ask, lacks_root, set_by_person, usual_agent};
 use crate::plan::names::named;
 
 /// The launcher for the terminal we are in; none if a person has configured one. Exit 2 if there is none.
@@ -68,13 +68,12 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
         },
     };
     let args = &args;
-    require_free_name(env, &repository, args)?;
+    let has_agent = args.cmd.is_empty() && !args.launch && (task.is_some() || args.target.is_some());
+    require_free_name(env, &repository, args, has_agent)?;
     require_sandbox(env, args, task.as_deref())?;
     if args.clone || args.host.is_some() {
         return in_clone(ui, env, common, args, task.as_deref());
     }
-    let has_agent = args.cmd.is_empty() && !args.launch && (task.is_some() || args.target.is_some());
-    has_agent.then(|| require_root(env)).transpose()?;
     let text = task.as_deref();
     let option = text.map(|task| passed(env, task)).transpose()?;
     let mut words = words(ui, env, args, option.as_ref().map(|(option, _)| option), &repository)?;

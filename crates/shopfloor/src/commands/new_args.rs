@@ -1,6 +1,6 @@
 //! The arguments of `new`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
@@ -10,7 +10,8 @@ use shopfloor_core::text::{printable, shell_word};
 use crate::commands::is_main_name;
 use crate::facts::overview;
 use crate::facts::repository::{self, Repository};
-use crate::plan::rows::rows;
+use crate::facts::run_tool::require_root;
+use crate::plan::rows::{Row, rows};
 
 /// Make a worktree for an agent, start the agent there, and give it its task
 ///
@@ -108,8 +109,9 @@ fn no_option(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// Exit 2 if a name means the main checkout, and 1 if a worker has it in a worktree that `new` has not made.
-pub fn require_free_name(env: &Env, repository: &Repository, args: &Args) -> Result<()> {
+/// Exit 2 if a name means the main checkout, or the first agent could not make a root, and 1 if a worker has the name in a
+/// worktree that `new` has not made.
+pub fn require_free_name(env: &Env, repository: &Repository, args: &Args, has_agent: bool) -> Result<()> {
     if is_main_name(repository, &args.name)? {
         return Err(Failure::usage(format!("`{}` means the main checkout or its commit", printable(&args.name)))
             .hint("choose another name, such as `feature-a`"));
@@ -117,9 +119,13 @@ pub fn require_free_name(env: &Env, repository: &Repository, args: &Args) -> Res
     if args.clone || args.host.is_some() || args.unique || args.taken.is_some() {
         return Ok(());
     }
-    let (rows, own) = (rows(&overview::worktrees(&repository::near(env)?)?), slug(&args.name));
-    let is_its = |worker: &String| Some(worker) == own.as_ref();
-    let Some(other) = rows.iter().find(|row| row.kind != "subtree" && row.worker.as_ref().is_some_and(is_its)) else {
+    let overview = overview::worktrees(&repository::near(env)?)?;
+    if has_agent && overview.floor.is_none() && overview.unread.is_none() {
+        require_root(env)?;
+    }
+    let (rows, own) = (rows(&overview), slug(&args.name));
+    let is_its = |row: &&Row| row.kind != "subtree" && row.worker.is_some() && row.worker == own;
+    let Some(other) = rows.iter().filter(is_its).find(|row| Path::new(&row.worktree).exists()) else {
         return Ok(());
     };
     let what = format!("{} already exists, as a worker in {}", printable(&other.name), printable(&other.worktree));

@@ -10,6 +10,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::git::{require_own_config, require_plain_ref};
 use shopfloor_core::proc::processes;
+use shopfloor_core::ssh::UNREACHABLE;
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
@@ -439,8 +440,11 @@ fn refuse(row: &Row, is_forced: bool) -> Result<()> {
         .hint("`shopfloor status` lists what can be"));
     }
     match row.task.as_deref() {
-        // What its host said last may not be so any more, and nothing can land from there.
-        _ if row.record["unreachable_since_at"].is_string() => Ok(()),
+        // What its host said last may not be so any more, and nothing can land or go there.
+        _ if row.record["unreachable_since_at"].is_string() => {
+            let why = format!("there is no answer from the host of {name}");
+            Err(UNREACHABLE.failure(why).hint("run the same command again once `shopfloor status` shows it"))
+        }
         Some("needs_review") if !is_forced => Err(unmerged(row)),
         Some(task) if task != "idle" && !is_forced => {
             let refused = Failure::new(Exit::No, "wrong_state", format!("{name} has a task: {task}"));

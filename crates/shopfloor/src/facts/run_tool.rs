@@ -131,13 +131,17 @@ pub fn lacks_root(env: &Env) -> Result<bool> {
     Ok(ask(env, &["worker-ctl", "status"])?.has_kind("not_initialised"))
 }
 
-/// Exit 2 where the first agent could not make a root.
+/// Exit 1 or 2 where the first agent could not make a root.
 pub fn require_root(env: &Env) -> Result<()> {
-    if proc::find(env, "worker-ctl").is_none() || !lacks_root(env)? {
+    if proc::find(env, "worker-ctl").is_none() {
         return Ok(());
     }
     let would = ask(env, &["worker-ctl", "-n", "init"])?;
-    if would.status.code() == 2 { Err(would.told_as(Failure::usage)) } else { Ok(()) }
+    match would.status.code() {
+        1 => Err(would.told_as(|why| Failure::new(Exit::No, "no_root", why))),
+        2 => Err(would.told_as(Failure::usage)),
+        _ => Ok(()),
+    }
 }
 
 /// The program that a person's settings name for agents.

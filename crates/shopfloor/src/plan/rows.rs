@@ -103,10 +103,10 @@ pub fn rows(overview: &Overview) -> Vec<Row> {
         row.told.text = "what it does cannot be read".to_owned();
     }
     for worker in overview.workers.iter().map(worker_row) {
-        // A seat in a worktree is not the agent that works there.
-        let is_listed = rows.iter().any(|row| row.worktree == worker.worktree);
-        // One that git moved and that was deleted then is still that of the agent that was made with its branch.
-        let is_moved = |row: &Row| !is_listed && row.is_own() && Some(&row.id) == worker.branch.as_ref();
+        let is_off = worker.record["repo"] == "own" && rows.iter().all(|row| row.worktree != worker.worktree);
+        // One that git moved and that was deleted then is still its agent's. A seat is not the agent that works there.
+        let is_agents = |row: &Row| row.is_own() && Some(&row.id) == worker.branch.as_ref();
+        let is_moved = |row: &Row| is_off && row.told.wrong.is_some() && is_agents(row);
         let is_its = |row: &Row| row.worktree == worker.worktree || is_moved(row);
         let mut there: Vec<&mut Row> = rows.iter_mut().filter(|row| is_its(row) && row.kind != "worker").collect();
         // Where two records name one worktree, neither tells who works there.

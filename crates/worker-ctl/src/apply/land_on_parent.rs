@@ -74,7 +74,7 @@ pub fn other_at_work(ctx: &Context<'_>) -> Result<Option<String>> {
     };
     let is_here = |dir: &Path| is_inside(&listed, &tree.path, dir);
     let is_at_work = |pid: i32| processes::last_output(pid).is_none_or(|last| ctx.now() - last < QUIET_SECS);
-    let others = processes::others_in(&tree.path, &ctx.root.path, &ctx.root.commands());
+    let others = processes::others_in(&tree.path, &ctx.root.path, "", &ctx.root.commands());
     let is_caller = is_here(&ctx.env.cwd);
     let works = |pid: i32| is_at_work(pid) && processes::directory(pid).is_some_and(|dir| is_here(&dir));
     let found = others.into_iter().find(|(pid, _)| !is_caller && works(*pid));

@@ -112,7 +112,7 @@ fn nuke(ctx: &Context<'_>, worker: &Worker, (is_forced, reaps): (bool, bool)) ->
     first.require(worker.tree(), is_forced)?;
     session::end_one(ctx, worker, is_forced)?;
     if !is_forced && !reaps {
-        session::refuse_others(worker.tree(), &ctx.root)?;
+        session::refuse_others(worker, &ctx.root)?;
     }
     let saved = trash::run_pre_remove(ctx, worker, pre_remove::TOOLS, is_forced)?;
     saved.require(worker.tree(), is_forced)?;
@@ -182,7 +182,7 @@ fn refuse_others_inside(repo: &WorkRepo, worker: &Worker, is_reset: bool) -> Res
     if !tree.is_dir() {
         return Ok(());
     }
-    let others = repo.trees()?.into_keys().filter(|path| path != tree);
+    let others = repo.trees()?.into_keys().filter(|path| path != tree && path.is_dir());
     let inside: Vec<_> = others.filter_map(|path| path.strip_prefix(tree).ok().map(Path::to_path_buf)).collect();
     let stay = if is_reset { repo.git_for(tree)?.ignored(tree, &inside, None)? } else { Vec::new() };
     match inside.iter().find(|path| !stay.contains(path)) {
@@ -213,7 +213,7 @@ pub fn reset(
         // One that nobody could end before may still run.
         jobs::end_or_warn(ctx, &[name], is_forced)?;
     }
-    session::refuse_others(worker.tree(), &ctx.root)?;
+    session::refuse_others(worker, &ctx.root)?;
     // Ignored files stay in the worktree, so nothing is lost when this fails.
     let saved = trash::run_pre_remove(ctx, worker, &["overlay-sync"], false)?;
     saved.notes.iter().chain(&saved.refused).for_each(|note| ctx.ui.note(note));
@@ -232,10 +232,11 @@ pub fn reset(
     Ok(kept)
 }
 
-/// Exit 1 while an agent program works in the worktree that was not started here. While a session is up, what runs in a
-/// container cannot be told from one.
+/// Exit 1 while an agent program works in the worktree that was not started here. Where a runner of a person's own is up,
+/// what it runs cannot be told from one.
 pub fn refuse_at_work(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
-    if worker.program.session == Session::Up { Ok(()) } else { session::refuse_others(worker.tree(), &ctx.root) }
+    let is_hidden = worker.program.session == Session::Up && runner::table(ctx, worker).is_some();
+    if is_hidden { Ok(()) } else { session::refuse_others(worker, &ctx.root) }
 }
 
 /// Reads the losses, for a branch that goes `back_to` a commit or goes away, and refuses them unless they are to be kept,

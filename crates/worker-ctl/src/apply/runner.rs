@@ -31,7 +31,7 @@ const PLACES: [&str; 5] = ["PATH", "HOME", "SHELL", "TMPDIR", "LC_ALL"];
 const LOOK: Duration = Duration::from_secs(10);
 
 /// The table of a worker's runner, if that is a person's own.
-fn table<'c>(ctx: &'c Context<'_>, worker: &Worker) -> Option<&'c RunnerTable> {
+pub fn table<'c>(ctx: &'c Context<'_>, worker: &Worker) -> Option<&'c RunnerTable> {
     ctx.root.config.runners.get(&runner(ctx, worker)?)
 }
 

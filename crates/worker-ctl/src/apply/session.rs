@@ -168,7 +168,7 @@ fn begin(
     tmux: &Tmux,
     ended: Option<&Pane>,
 ) -> Result<(Pane, Option<String>)> {
-    refuse_others(worker.tree(), &ctx.root)?;
+    refuse_others(worker, &ctx.root)?;
     let words = continuing(worker, agent);
     let is_continued = !words.is_empty();
     let (argv, variables) = launch(ctx, worker, agent, words)?;
@@ -190,9 +190,10 @@ fn begin(
     Ok((pane, job))
 }
 
-/// Exit 1 while an agent program runs in a worktree that no worker of the root has started: a person may have.
-pub fn refuse_others(tree: &Path, root: &WorkerRoot) -> Result<()> {
-    match processes::others_in(tree, &root.path, &root.commands()).into_iter().next() {
+/// Exit 1 while an agent program runs in a worker's worktree that was not started for it: a person may have.
+pub fn refuse_others(worker: &Worker, root: &WorkerRoot) -> Result<()> {
+    let tree = worker.tree();
+    match processes::others_in(tree, &root.path, &worker.name, &root.commands()).into_iter().next() {
         None => Ok(()),
         Some((_, program)) => Err(failure::OCCUPIED
             .failure(format!("{program} runs in {} and was not started here", tree.display()))

@@ -31,7 +31,7 @@ use crate::tmux::{self, is_begun};
 use crate::up_lock;
 use crate::work_repo::{common_dir, has_clone};
 use crate::worker::{Session, Worker};
-use crate::worker_notes::Note;
+use crate::worker_notes::{Fault, Note};
 
 /// How often to check for new commits, new workers and signals. Each check costs a few `stat` calls.
 const POLL: Duration = Duration::from_millis(250);
@@ -420,7 +420,8 @@ fn start_all(ctx: &Context<'_>, names: &[String], resumes: bool, shared: &Shared
 
 /// The workers that `up` leaves alone until a person has looked at them, a line each.
 pub fn not_started(state: &State) -> Vec<String> {
-    let stays = |worker: &&Worker| worker.program.session != Session::Up && worker.program.fault.is_some();
+    let is_left = |worker: &Worker| !matches!(worker.program.fault, None | Some(Fault::NoSandbox));
+    let stays = |worker: &&Worker| worker.program.session != Session::Up && is_left(worker);
     let line = |worker: &Worker| {
         let why = worker.program.fault.as_ref().map(ToString::to_string).unwrap_or_default();
         let name = &worker.name;
@@ -437,7 +438,11 @@ fn find_missing(ctx: &Context<'_>, is_first: bool) -> Result<(Vec<String>, Vec<S
     let failures = make_missing(ctx, None);
     if is_first {
         ctx.update(|state| {
-            state.workers.values_mut().for_each(|worker| worker.program.is_stopped = false);
+            for Worker { program, .. } in state.workers.values_mut() {
+                program.is_stopped = false;
+                // There may be one again.
+                program.fault.take_if(|fault| *fault == Fault::NoSandbox);
+            }
             Ok(())
         })?;
     }

@@ -76,7 +76,7 @@ fn commit_tree(ctx: &Context<'_>, tree: &str, parents: &[String], message: &str)
 /// Runs the `pre-remove` hooks of these tools, so that they save what only the worktree has.
 pub fn run_pre_remove(ctx: &Context<'_>, worker: &Worker, tools: &[&str], is_forced: bool) -> Result<PreRemoveReport> {
     let scratch = ctx.root.path.join("locks");
-    pre_remove::run(ctx.env, worker.tree(), tools, &scratch, How { is_forced, is_dry: ctx.is_dry })
+    pre_remove::run(ctx.env, worker.tree(), tools, &scratch, How { is_forced, is_dry: ctx.is_dry, reaps: false })
 }
 
 /// Creates one commit with the worktree's files. Its parents are all tips that would be lost, the stashes, and a commit

@@ -377,7 +377,7 @@ fn adopt(ctx: &Context<'_>, args: &Args, flags: &Flags, (worker, before): (&Work
     }
     copied_files::exclude_leftovers(&ctx.of(worker)?, &worker.agent)?;
     let path = Path::new(&worker.worktree_path);
-    for (_, program) in processes::others_in(path, &ctx.root.path, &ctx.root.commands()) {
+    for (_, program) in processes::others_in(path, &ctx.root.path, name, &ctx.root.commands()) {
         ctx.ui.note(format!(
             "{program} runs in {} already and is not ours; once it has ended, `worker-ctl up {name}` goes on there",
             shell_word(path)

@@ -137,7 +137,8 @@ fn before_removal(env: &Env, path: &Path) -> Result<Exit> {
         _ if worker.program.session == Session::Up => "its session is up",
         _ => {
             let root = WorkerRoot::find_listed(env, Some(&root))?;
-            return session::refuse_others(&path, &root).map(|()| Exit::Done);
+            let reaps = env.var(pre_remove::REAPS).is_some();
+            return if reaps { Ok(Exit::Done) } else { session::refuse_others(worker, &root).map(|()| Exit::Done) };
         }
     };
     let name = &worker.name;

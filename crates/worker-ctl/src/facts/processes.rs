@@ -16,8 +16,7 @@ pub use shopfloor_core::proc::processes::{Process, directory, is_alive, is_in_de
 pub fn find(env: &Env, root: &Path, workers: &[&str], panes: &[i32], server: Option<i32>) -> BTreeSet<Process> {
     let all = list(env);
     let mut ours: BTreeSet<i32> = panes.iter().copied().filter(|pid| all.contains_key(pid)).collect();
-    let is_wanted = |value: &[u8]| workers.iter().any(|worker| worker.as_bytes() == value);
-    ours.extend(all.keys().copied().filter(|pid| is_marked(*pid, root, &is_wanted)));
+    ours.extend(all.keys().copied().filter(|pid| is_marked(*pid, root, workers)));
     loop {
         let before = ours.len();
         ours.extend(
@@ -33,11 +32,14 @@ pub fn find(env: &Env, root: &Path, workers: &[&str], panes: &[i32], server: Opt
 }
 
 /// Programs that start others, and are no agents themselves.
-const STARTERS: [&str; 9] = ["env", "sh", "bash", "zsh", "node", "npx", "python", "python3", "uvx"];
+const STARTERS: [&str; 21] = [
+    "env", "sh", "bash", "zsh", "node", "npx", "npm", "pnpm", "bun", "bunx", "deno", "python", "python3", "uv", "uvx",
+    "docker", "podman", "nix", "nice", "timeout", "sudo",
+];
 
-/// The agent programs, known ones and those of these commands, that run in a worktree and that no worker of the root has
-/// started, with their names. Needs `/proc`.
-pub fn others_in(worktree: &Path, root: &Path, commands: &[String]) -> Vec<(i32, String)> {
+/// The agent programs, known ones and those of these commands, that run in a worktree and are not this worker's, with their
+/// names. Needs `/proc`.
+pub fn others_in(worktree: &Path, root: &Path, worker: &str, commands: &[String]) -> Vec<(i32, String)> {
     let known: Vec<&OsStr> = PROGRAMS.iter().map(|known| OsStr::new(known.name)).collect();
     let is_own = |name: &&OsStr| !STARTERS.iter().any(|starter| name == starter);
     let configured = commands.iter().filter_map(|command| Path::new(command).file_name()).filter(is_own);
@@ -45,7 +47,7 @@ pub fn others_in(worktree: &Path, root: &Path, commands: &[String]) -> Vec<(i32,
     let names = fs::list(Path::new("/proc")).unwrap_or_default();
     let pids = names.iter().filter_map(|name| name.to_str()?.parse::<i32>().ok());
     let program = |pid: i32| {
-        directory(pid).filter(|cwd| cwd.starts_with(worktree) && !is_marked(pid, root, &|_| true))?;
+        directory(pid).filter(|cwd| cwd.starts_with(worktree) && !is_marked(pid, root, &[worker]))?;
         // A script comes after its interpreter.
         let words = words(pid);
         let words: Vec<&OsStr> =
@@ -55,9 +57,9 @@ pub fn others_in(worktree: &Path, root: &Path, commands: &[String]) -> Vec<(i32,
     pids.filter_map(program).collect()
 }
 
-/// Whether a process was started for a worker of the root that is wanted.
-fn is_marked(pid: i32, root: &Path, is_wanted: &dyn Fn(&[u8]) -> bool) -> bool {
+fn is_marked(pid: i32, root: &Path, workers: &[&str]) -> bool {
     let has =
         |name: &str, is_wanted: &dyn Fn(&[u8]) -> bool| variable(pid, name).is_some_and(|value| is_wanted(&value));
-    has("WORKER_CTL_ROOT", &|value| value == root.as_os_str().as_encoded_bytes()) && has("WORKER_CTL_WORKER", is_wanted)
+    has("WORKER_CTL_ROOT", &|value| value == root.as_os_str().as_encoded_bytes())
+        && has("WORKER_CTL_WORKER", &|value| workers.iter().any(|worker| worker.as_bytes() == value))
 }

@@ -18,7 +18,9 @@ pub fn refuse_loss(worker: &Worker, losses: &Losses, is_forced: bool) -> Result<
     let first = if losses.files.is_empty() { "" } else { "commit the files, then " };
     // In the clone nothing waits for a review without a task.
     let land = match worker.task == Task::Idle && worker.adopted.is_none() {
-        true => format!("merge the work yourself (`git pull {} {}`)", shell_word(worker.tree()), worker.branch),
+        true => {
+            format!("merge the work yourself (`git pull --no-rebase {} {}`)", shell_word(worker.tree()), worker.branch)
+        }
         false => format!("land the work (`worker-ctl accept {}`)", worker.name),
     };
     Err(failure::UNMERGED

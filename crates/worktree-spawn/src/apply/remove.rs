@@ -43,15 +43,25 @@ pub struct RemovalOutcome {
 /// Runs the other tools' hook before a removal, which saves what exists only in this worktree, and returns their
 /// messages; in a dry run, what they would say. Fails with exit 1 if a tool refuses, unless the removal is forced. The caller must not hold the repository's lock meanwhile, because other
 /// processes wait for that lock.
-pub fn run_pre_remove(env: &Env, place: &Place, removal: &AgentRemoval, is_dry: bool) -> Result<Vec<String>> {
+pub fn run_pre_remove(
+    env: &Env,
+    place: &Place,
+    removal: &AgentRemoval,
+    (is_dry, reaps): (bool, bool),
+) -> Result<Vec<String>> {
     let known = &removal.condition.known;
     if known.agent.kind == AgentKind::Worker || known.worktree.is_lost {
         return Ok(Vec::new());
     }
     let scratch = layout::temporary_dir(&place.shared());
     let tools = pre_remove::WITH_WORKERS;
-    let reports =
-        pre_remove::run(env, &known.worktree.path, tools, &scratch, How { is_forced: removal.is_forced, is_dry })?;
+    let reports = pre_remove::run(
+        env,
+        &known.worktree.path,
+        tools,
+        &scratch,
+        How { is_forced: removal.is_forced, is_dry, reaps },
+    )?;
     reports.require(&known.worktree.path, removal.is_forced)?;
     Ok([reports.notes, reports.refused].concat())
 }
@@ -62,14 +72,13 @@ pub fn prepare(env: &Env, place: &Place, removal: &AgentRemoval, agreed: &BTreeS
     let path = &known.worktree.path;
     let is_worktree = known.agent.kind != AgentKind::Worker && !known.worktree.is_lost;
     // What tmux runs there when a session has just ended is no program of anybody's, and soon over.
-    let working = if is_worktree { processes::working_in(env, path) } else { BTreeSet::new() };
-    // These first, because worker-ctl refuses while an agent program works there.
-    let is_others = |process: &Process| agreed.contains(process) && !is_of(known, process.pid);
-    let (going, mut working): (BTreeSet<Process>, _) = working.into_iter().partition(is_others);
-    let mut notes = processes::reap_these(env, going, |_| true).notes(path);
-    notes.extend(run_pre_remove(env, place, removal, false)?);
+    let mut working = if is_worktree { processes::working_in(env, path) } else { BTreeSet::new() };
+    let mut notes = run_pre_remove(env, place, removal, (false, !agreed.is_empty()))?;
     working.retain(|process| processes::directory(process.pid).is_some_and(|dir| dir.starts_with(path)));
-    notes.extend(processes::reap_these(env, working, |process| is_of(known, process.pid)).notes(path));
+    notes.extend(
+        processes::reap_these(env, working, |process| agreed.contains(process) || is_of(known, process.pid))
+            .notes(path),
+    );
     Ok(notes)
 }
 

@@ -70,7 +70,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         let done = match verdict(&inspection, known, &left, args.reap) {
             Err(why) => Err(why),
             Ok(removal) if is_dry => {
-                remove::run_pre_remove(env, &place, &removal, true).map(|_| "would_remove").map_err(reason)
+                remove::run_pre_remove(env, &place, &removal, (true, false)).map(|_| "would_remove").map_err(reason)
             }
             Ok(removal) => collect(ui, &inspection, (known, &removal), args).map(|()| "removed"),
         };

@@ -61,7 +61,7 @@ pub fn remove(ui: &Ui, env: &Env, place: &Place, args: &Args) -> Result<Exit> {
             let deleted_branch = removal.deletes.as_ref().map(|(name, _)| name.clone());
             let path = &removal.condition.known.worktree.path;
             let working = processes::named_in(env, path).into_iter().map(|what| format!("{what} works in it"));
-            let asked = remove::run_pre_remove(env, place, &removal, true)?;
+            let asked = remove::run_pre_remove(env, place, &removal, (true, args.reap))?;
             let notes = removal.note.iter().cloned().chain(working).chain(asked).collect();
             print(ui, &removal, &RemovalOutcome { deleted_branch, trash: None, notes });
         }

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use crate::support::floor::Floor;
 use crate::support::worker::{Staying, up};
-use crate::support::world::{Repo, World, wait_for, which};
+use crate::support::world::{Repo, World, wait_for};
 
 /// A program that works there and ends with the test.
 struct Works(Child);
@@ -148,8 +148,9 @@ fn an_agent_program_that_was_not_started_here_keeps_its_worktree() {
     let w = World::new();
     let floor = Floor::new(&w);
     let app = &floor.app;
-    let codex = w.home("codex");
-    app.run("cp", &[which("sleep").to_str().unwrap(), codex.to_str().unwrap()]).exit(0);
+    w.program("codex", "read line < ~/never");
+    let codex = w.path("bin/codex");
+    app.sh("mkfifo ~/never").exit(0);
     floor.ctl(&["add", "adam"]).succeeds();
     let x = spawned(&w, app, "x").path.clone();
     app.git(&["worktree", "add", "-q", "../y"]);
@@ -158,6 +159,15 @@ fn an_agent_program_that_was_not_started_here_keeps_its_worktree() {
         app.run("worker-ctl", &["add", "--worktree", path.to_str().unwrap()]).succeeds().any_err();
     }
     let adam = floor.root.path.join(".worktrees/adam");
+    // Nothing is ended before that is known.
+    up(&floor, &["adam"]);
+    let other = Works::called(&w, &codex, &adam);
+    for words in [&["reset", "adam"][..], &["nuke", "adam", "--yes"]] {
+        floor.ctl(words).exit(1).err_has("codex runs in ");
+        assert_eq!(floor.status("adam")["status"], "idle");
+    }
+    drop(other);
+    floor.ctl(&["down"]).succeeds().any_err();
     for (name, path) in [("adam", &adam), ("x", &x), ("y", &y)] {
         let mut other = Works::called(&w, &codex, path);
         let before = ["hook", "run", "pre-remove", path.to_str().unwrap()];
@@ -176,7 +186,7 @@ fn an_agent_program_that_was_not_started_here_keeps_its_worktree() {
         app.shopfloor(&["rm", name]).exit(1).any_out().err_has("codex runs in ");
         assert!(other.lives() && path.exists(), "{name}");
         let done = app.shopfloor(&["rm", name, "--reap", "--yes"]).exit(0).any_out();
-        done.err_has(&format!("ended {} (codex 707070)", other.0.id()));
+        done.err_has(&format!("ended {} (", other.0.id()));
         assert!(!other.lives() && !path.exists(), "{name}");
     }
 }

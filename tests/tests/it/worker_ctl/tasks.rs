@@ -360,6 +360,7 @@ fn a_commit_made_while_start_looks_is_not_given_up() {
     let refused = floor.ctl(&["nuke", "adam", "--yes"]).exit(1);
     let pull = refused.stderr.split('`').nth(1).unwrap();
     assert!(pull.starts_with("git pull "), "{refused}");
+    floor.app.commit("later", "x\n");
     floor.app.sh(pull).exit(0).any_out().any_err();
     floor.ctl(&["nuke", "adam", "--yes"]).succeeds();
 }

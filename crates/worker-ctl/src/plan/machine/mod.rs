@@ -218,6 +218,7 @@ pub fn apply(worker: &Worker, input: &Input, now: i64) -> Result<(Worker, Vec<Si
             s.set_activity(Activity::Unknown, None);
             s.next.pending_send.iter_mut().for_each(|pending| pending.is_passed = true);
             s.next.program.begun_unix = Some(now);
+            s.next.program.limit.iter_mut().for_each(|limit| limit.since_unix = limit.since_unix.min(now - 1));
             // What the hooks of an ending program commit, as a ledger's do, is no work on the pending text.
             if let (Some(head), Task::Working | Task::Rejected) = (head, &worker.task) {
                 s.next.work.baseline_sha = Some(head.clone());
