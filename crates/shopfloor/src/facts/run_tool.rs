@@ -138,7 +138,7 @@ pub fn require_root(env: &Env) -> Result<()> {
     }
     let would = ask(env, &["worker-ctl", "-n", "init"])?;
     match would.status.code() {
-        1 => Err(would.told_as(|why| Failure::new(Exit::No, "no_root", why))),
+        1 => Err(would.told_as(|why| Failure::new(Exit::No, "exists", why))),
         2 => Err(would.told_as(Failure::usage)),
         _ => Ok(()),
     }
