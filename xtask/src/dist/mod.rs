@@ -91,9 +91,9 @@ fn pack(is_trial: bool) -> Result<Packages> {
     fs::create_dir_all(&dir)?;
     let (built, platform) = binaries(is_trial)?;
     let tree = tree(&dist, &built, is_trial)?;
-    let tarball = tarball(&dir, &tree, &platform)?;
+    let tarball = tarball(&dir, &tree, &platform, is_trial)?;
     let skipped = |what: &str, missing: &str| eprintln!("xtask: skipped: no {what}, because {missing} is missing");
-    let deb = find("dpkg-deb").map(|_| deb(&dist, &dir)).transpose()?;
+    let deb = find("dpkg-deb").map(|_| deb(&dist, &dir, is_trial)).transpose()?;
     deb.is_none().then(|| skipped("Debian package", "dpkg-deb"));
     let npm = npm(&dist, &dir, &tree, &platform)?;
     let wheel = find("python3").map(|_| wheel(&dir, &tree, &platform)).transpose()?;
@@ -178,21 +178,23 @@ fn name(platform: &Platform) -> String {
     format!("shopfloor-{VERSION}-{}", platform.target)
 }
 
-/// Packs a directory below this name; the end of the file's name says how.
-fn tar(file: &Path, from: &Path, name: &str) -> Result<()> {
+/// Packs a directory below this name, compressed by this program.
+fn tar(file: &Path, from: &Path, name: &str, compress: &str) -> Result<()> {
     let rename = format!("--transform=s,^\\.,{name},");
     let owner = ["--owner=0", "--group=0", "--sort=name", "--mtime=@0", "--mode=u=rwX,go=rX"];
     program(
         "tar",
-        &[&owner[..], &[&rename, "-caf", &file.to_string_lossy(), "-C", &from.to_string_lossy(), "."]].concat(),
+        &[&owner[..], &["-I", compress, &rename, "-cf", &file.to_string_lossy(), "-C", &from.to_string_lossy(), "."]]
+            .concat(),
     )
 }
 
-fn tarball(dir: &Path, tree: &Path, platform: &Platform) -> Result<PathBuf> {
+/// A trial compresses as quickly as it can: what it packs is not optimised, and large.
+fn tarball(dir: &Path, tree: &Path, platform: &Platform, is_trial: bool) -> Result<PathBuf> {
     let name = name(platform);
     let needs = platform.glibc.as_ref().map(|glibc| format!("-glibc{glibc}")).unwrap_or_default();
     let path = dir.join(format!("{name}{needs}.tar.xz"));
-    tar(&path, tree, &name)?;
+    tar(&path, tree, &name, if is_trial { "xz -0" } else { "xz" })?;
     Ok(path)
 }
 
@@ -255,8 +257,8 @@ fn npm(dist: &Path, dir: &Path, tree: &Path, platform: &Platform) -> Result<[Pat
     }
     let packed =
         [dir.join(format!("shopfloor-{VERSION}.tgz")), dir.join(format!("shopfloor-tools-{name}-{VERSION}.tgz"))];
-    tar(&packed[0], &main, "package")?;
-    tar(&packed[1], &own, "package")?;
+    tar(&packed[0], &main, "package", "gzip")?;
+    tar(&packed[1], &own, "package", "gzip")?;
     Ok(packed)
 }
 
@@ -288,13 +290,15 @@ fn wheel(dir: &Path, tree: &Path, platform: &Platform) -> Result<PathBuf> {
 }
 
 /// The Debian package, as `crates/shopfloor/Cargo.toml` describes it.
-fn deb(dist: &Path, dir: &Path) -> Result<PathBuf> {
+fn deb(dist: &Path, dir: &Path, is_trial: bool) -> Result<PathBuf> {
     let origin = dist.join("tree/share/shopfloor");
     fs::create_dir_all(&origin)?;
     fs::write(origin.join("origin"), "Debian package\n")?;
     let cargo_deb = registry::program("cargo-deb", CARGO_DEB, "")?;
     let args = ["--package", "shopfloor", "--no-build", "--no-strip", "--quiet", "--output"];
-    let output = Command::new(cargo_deb).args(args).arg(dir).current_dir(project()).output();
+    let mut command = Command::new(cargo_deb);
+    command.args(args).arg(dir).args(is_trial.then_some("--fast"));
+    let output = command.current_dir(project()).output();
     let output = output.context("cannot run cargo-deb")?;
     if !output.status.success() {
         bail!("cargo-deb failed: {}", String::from_utf8_lossy(&output.stderr));
