@@ -23,8 +23,9 @@ use crate::proc::Cmd;
 /// What turns off, in every command of ours, the programs that git runs by itself, rerere (it writes conflicts, whose
 /// text may be an agent's, through links in `rr-cache`), the automatic gc, which follows links as it prunes, and the
 /// commit graph: a forged one says that work is merged. Of a file that is larger than the threshold git compares and
-/// merges no lines, which takes twenty times its size in memory. The file that orders a diff may be a pipe.
-pub(super) const NO_PROGRAMS: [&str; 14] = [
+/// merges no lines, which takes twenty times its size in memory. The file that orders a diff may be a pipe. An index that is
+/// written to be compared with the files must not say that all of them are as they were.
+pub(super) const NO_PROGRAMS: [&str; 16] = [
     "-c",
     "core.fsmonitor=false",
     "-c",
@@ -39,6 +40,8 @@ pub(super) const NO_PROGRAMS: [&str; 14] = [
     "core.bigFileThreshold=32m",
     "-c",
     "diff.orderFile=/dev/null",
+    "-c",
+    "core.ignoreStat=false",
 ];
 
 /// No fetch of objects that are missing: who can write the repository's files chooses from where, with which program.

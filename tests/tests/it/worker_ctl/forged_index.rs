@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::support::floor::Floor;
-use crate::support::worker::{by_hand, head, refused, staff, tip, tree};
+use crate::support::worker::{adopted_floor, by_hand, head, refused, staff, tip, tree};
 use crate::support::world::{Repo, World, write};
 
 /// Puts one object in the place of another in a file of git's.
@@ -46,6 +46,23 @@ fn no_command_takes_away_a_change_that_the_index_hides() {
         assert_eq!(tree(&floor, name).read("README.md"), "a day of work\n", "{name}");
         floor.ctl(&["nuke", name, "--yes"]).exit(1).err_has("README.md");
     }
+}
+
+/// With this setting git takes each file for unchanged whose entry it writes.
+#[test]
+fn a_setting_that_hides_changes_hides_none_from_a_removal() {
+    let w = World::new();
+    let floor = adopted_floor(&w);
+    floor.app.git(&["config", "core.ignoreStat", "true"]);
+    let adam = tree(&floor, "adam");
+    adam.write("README.md", "a day of work\n");
+    floor.app.shopfloor(&["rm", "adam"]).exit(1).err_has("README.md");
+    let at = floor.app.spawn(&["subtree", "x"]).succeeds().any_err().stdout.clone();
+    w.at(at.trim()).write("README.md", "mine\n");
+    floor.app.spawn(&["remove", "x"]).exit(1).any_out().err_has("README.md");
+    let kept = floor.ctl(&["nuke", "adam", "--worktree", "--yes", "--force"]).exit(0).any_err().stdout;
+    let kept = kept.lines().find(|line| line.starts_with("refs/")).unwrap();
+    assert_eq!(floor.app.git(&["show", &format!("{kept}:README.md")]), "a day of work\n");
 }
 
 #[test]
