@@ -28,9 +28,8 @@ pub fn need(worker: &Worker) -> Option<Need> {
         Activity::Fresh => Some(Need::Fresh),
         // A running `up` lets it go on then.
         _ if worker.program.limit.as_ref().is_some_and(|limit| limit.until_unix.is_some()) => None,
-        _ if worker.notes.iter().any(|note| matches!(note, Note::Restarted(_) | Note::LimitOver(_))) => {
-            Some(Need::Resume)
-        }
+        _ if is_free_again(worker) => None,
+        _ if worker.notes.iter().any(|note| matches!(note, Note::Restarted(_))) => Some(Need::Resume),
         Activity::Rests => Some(Need::Rests),
         Activity::Asks | Activity::Busy | Activity::Unknown | Activity::Limited => None,
     }
@@ -49,8 +48,10 @@ pub fn need_by_files(root: &WorkerRoot, now: i64, worker: &Worker) -> Option<Nee
     if let Some(need) = need(worker) {
         return Some(need);
     }
-    // After a reboot nothing goes on by itself.
-    if is_cut_off(worker) && !up_lock::is_running(&root.path).unwrap_or(false) {
+    // After a reboot nothing goes on by itself, and after a limit only where a running `up` says so.
+    let has_up = || up_lock::is_running(&root.path).unwrap_or(false);
+    let is_late = || quiet_for(root, now, worker) > LATE;
+    if is_cut_off(worker) && !has_up() || is_free_again(worker) && (is_late() || !has_up()) {
         return Some(Need::Resume);
     }
     if let Some(limit) = &worker.program.limit {
@@ -73,6 +74,12 @@ fn is_cut_off(worker: &Worker) -> bool {
     let Program { session, pane_id, is_stopped, .. } = &worker.program;
     let is_gone = worker.status() == "offline" && *session == Session::Down && pane_id.is_none();
     is_gone && !is_stopped && worker.has_open_task() && worker.pending_send.is_none()
+}
+
+/// Whether a program has a task, and has not been told yet that its usage limit is over.
+fn is_free_again(worker: &Worker) -> bool {
+    let is_over = worker.notes.iter().any(|note| matches!(note, Note::LimitOver(_)));
+    is_over && worker.has_open_task() && !["offline", "queued"].contains(&worker.status())
 }
 
 /// For how many seconds after a usage limit was hit its end may still be told.

@@ -210,7 +210,8 @@ fn check_tree(ctx: &Context<'_>, worker: &Worker, (sha, tree): (&str, &str), aga
     let name = &worker.name;
     let busy = |what: String| failure::CHECKING.failure(what).hint("wait for the result: `worker-ctl status` shows it");
     let is_contained = sandbox::is_wanted(ctx, worker);
-    let is_in_place = !is_contained && ctx.repo.tree_of(sha)? == tree;
+    let is_merged = ctx.root.config.text("check_in") == "merge";
+    let is_in_place = !is_contained && !is_merged && ctx.repo.tree_of(sha)? == tree;
     // A rebase may give another commit the same tree.
     if let Some(known) = known(ctx, worker, tree).filter(|known| known.ok || !again) {
         let same = CheckRecord { sha: sha.to_owned(), ..known };

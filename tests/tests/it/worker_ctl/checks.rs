@@ -139,9 +139,12 @@ fn what_lands_is_checked_as_it_lands() {
         let w = World::new();
         let floor = if is_adopted { adopted_floor(&w) } else { floor(&w) };
         // Good by itself, and bad with what lands meanwhile.
-        set(&floor, &w, "[ ! -e other.txt ] || [ ! -e a.txt ]", &format!("check_in = \"{place}\""));
+        set(&floor, &w, "pwd; [ ! -e other.txt ] || [ ! -e a.txt ]", &format!("check_in = \"{place}\""));
         work(&floor, "adam", "COMMIT a.txt one Write a");
         floor.ctl(&["check", "adam"]).succeeds();
+        // Also where the merged tree is the worker's, files that git ignores there make nothing green.
+        let is_kept_place = floor.root.read("logs/adam.check.log").contains("/.check");
+        assert_eq!(is_kept_place, place == "merge");
         floor.app.commit("other.txt", "x\n");
         let old = tip(&floor);
         assert_eq!(refused(&floor, &["accept", "adam"], 1), "check_failed", "{dir:?}");

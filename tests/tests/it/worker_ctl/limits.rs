@@ -251,11 +251,16 @@ fn who_could_not_be_told_is_tried_again_and_a_limit_of_nobodys_task_holds_nobody
     hook(&floor, "adam", &failed(&transcript(&w, "adam", &json!(until))));
     let lock = std::fs::File::open(floor.root.path.join("locks/worker-adam.lock")).unwrap();
     lock.lock().unwrap();
-    let clock =
-        floor.root.sh(&format!("date -u -d @{} +%Y-%m-%dT%H:%M:%SZ", until + 200)).exit(0).stdout.trim().to_owned();
-    let args = ["up", "--detach", "--patrol-interval-secs", "1"];
-    floor.root.run_with("worker-ctl", &args, &[("SHOPFLOOR_NOW", &clock)]).succeeds().any_out();
-    wait_for(|| floor.status("adam")["needs"] == "resume");
+    let at = |args: &[&str], seconds: i64| {
+        let date = format!("date -u -d @{} +%Y-%m-%dT%H:%M:%SZ", until + seconds);
+        let clock = floor.root.sh(&date).exit(0).stdout.trim().to_owned();
+        floor.root.run_with("worker-ctl", args, &[("SHOPFLOOR_NOW", &clock)])
+    };
+    at(&["up", "--detach", "--patrol-interval-secs", "1"], 200).succeeds().any_out();
+    wait_for(|| floor.root.read("logs/events.jsonl").contains("\"limit_over\""));
+    // Nobody is called while the running `up` may still do it.
+    let needs = |seconds| at(&["status", "--json"], seconds).exit(0).json()["workers"][0]["needs"].clone();
+    assert_eq!((needs(240), needs(330)), (json!(null), json!("resume")));
     assert_eq!(told_to_go_on(&floor), 0);
     lock.unlock().unwrap();
     wait_for(|| told_to_go_on(&floor) == 1);
