@@ -35,7 +35,9 @@ pub use self::own_index::{FreshIndex, IndexEntries, OwnIndex, filled_links};
 pub use self::ownership::{refuse_led_elsewhere, require_lasting_objects, require_writable_objects};
 pub use self::proven_worktree::WorktreeDir;
 pub use self::sanitized_common_dir::{LFS, Setting, as_alternate, trust_excludes, written};
-pub use self::worktrees::{ListedWorktree, OPERATION_HEADS, commits_to_pick, has_no_files, head_of, named_commits};
+pub use self::worktrees::{
+    ListedWorktree, OPERATION_HEADS, commits_to_pick, has_no_files, head_of, named_commits, tips_of,
+};
 
 /// The variables that tie git to one repository: `git rev-parse --local-env-vars` of git 2.39 to 2.55 without
 /// [`SETTING_VARS`]; a test compares them. A hook inherits them, and `git -C elsewhere` would still obey them.

@@ -1,7 +1,7 @@
 //! The worktrees of a repository, as git lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -198,16 +198,19 @@ impl Git {
         if named.is_empty() {
             return Vec::new();
         }
+        self.only_named(dir, named).unwrap_or_default()
+    }
+
+    /// The commits of these revisions that are on no ref which stays when a worktree goes; not those that lead to another
+    /// of them. git is asked in `dir`.
+    pub fn only_named(&self, dir: &Path, revisions: impl IntoIterator<Item: Into<OsString>>) -> Result<Vec<String>> {
         // The HEAD of the worktree goes too, and of our own refs most end with a task.
         let asked = ["rev-list", "--parents", "--ignore-missing", "--single-worktree"];
         let stay = ["--not", "--exclude=refs/shopfloor/*", "--all"];
         let ours = ["--glob=refs/shopfloor/trash/*", "--glob=refs/shopfloor/accepted/*"];
-        let cmd = self.cmd_alone(dir).args(asked).args(named).args(stay).args(ours);
-        let listed = run_git("rev-list", cmd.within(LOOK_LIMIT)).unwrap_or_default();
-        let listed = String::from_utf8_lossy(&listed);
-        let parents: BTreeSet<&str> = listed.lines().flat_map(|line| line.split(' ').skip(1)).collect();
-        let found = listed.lines().filter_map(|line| line.split(' ').next());
-        found.filter(|sha| !parents.contains(sha)).map(str::to_owned).collect()
+        let cmd = self.cmd_alone(dir).args(asked).args(revisions).args(stay).args(ours);
+        let listed = run_git("rev-list", cmd.within(LOOK_LIMIT))?;
+        Ok(tips_of(&String::from_utf8_lossy(&listed)))
     }
 
     /// The worktrees of a repository that are there, each with its private git directory. No process, and two small
@@ -220,6 +223,13 @@ impl Git {
         let all = all.filter(|(root, dir)| private_dir(root).as_ref() == Some(dir));
         Ok(main.map(|main| (main, repo.common_dir.clone())).into_iter().chain(all).collect())
     }
+}
+
+/// The commits that are no parents of others, of those that `git rev-list --parents` lists.
+pub fn tips_of(listed: &str) -> Vec<String> {
+    let parents: BTreeSet<&str> = listed.lines().flat_map(|line| line.split(' ').skip(1)).collect();
+    let found = listed.lines().filter_map(|line| line.split(' ').next());
+    found.filter(|sha| !parents.contains(sha)).map(str::to_owned).collect()
 }
 
 fn parse(porcelain: &[u8]) -> Vec<ListedWorktree> {

@@ -7,12 +7,15 @@ use super::incoming::{Incoming, MEMORY, NOT_PACKED, allow, refused};
 use super::{REFUSED, Sandbox, objects, require_available};
 use crate::error::{Failure, Result};
 use crate::fs;
-use crate::git::{Git, OPERATION_HEADS, run_git};
+use crate::git::{Git, OPERATION_HEADS, run_git, tips_of};
 use crate::proc::Cmd;
 use crate::text::printable;
 
 /// How long git may look for the agent's commit.
 const GLANCE: Duration = Duration::from_secs(10);
+
+/// How many commits are kept that only a log inside names. An agent can write it.
+const MOST_DROPPED: usize = 100;
 
 /// How much of what git complains of is read.
 const MOST_OF_WORDS: u64 = 4 << 10;
@@ -28,13 +31,17 @@ const LOOK: &str = "cd /g && mkdir objects && printf '%s\\n' '[core]' 'repositor
 
 /// What an agent has made besides: its refs, the stashes that only a log names, and what only a worktree inside names.
 fn own() -> String {
-    let named = [&OPERATION_HEADS[..], &["HEAD", "sequencer/todo", "refs"]].concat();
-    let named: String = named.iter().map(|name| format!(" /box/git/worktrees/*/{name}")).collect();
+    let named = named_in(&[&OPERATION_HEADS[..], &["HEAD", "sequencer/todo", "refs"]].concat());
     format!(
         "echo HEAD; git for-each-ref --format='%(objectname)'; \
-        [ ! -e /box/git/logs/refs/stash ] || cut -d ' ' -f 2 /box/git/logs/refs/stash; \
-        find{named} -type f -exec sed -nE 's/^([a-z]+ )?([0-9a-f]{{4,64}})( .*)?$/\\2/p' {{}} + 2> /dev/null"
+        [ ! -e /box/git/logs/refs/stash ] || cut -d ' ' -f 2 /box/git/logs/refs/stash; {named}"
     )
+}
+
+/// What these files of the worktrees inside name; of a log, where it was before each step.
+fn named_in(files: &[&str]) -> String {
+    let files: String = files.iter().map(|name| format!(" /box/git/worktrees/*/{name}")).collect();
+    format!("find{files} -type f -exec sed -nE 's/^([a-z]+ )?([0-9a-f]{{4,64}})( .*)?$/\\2/p' {{}} + 2> /dev/null")
 }
 
 fn is_id(id: &str) -> bool {
@@ -141,11 +148,7 @@ impl Sandbox {
     /// What would go with the sandbox: commits that only branches, tags, stashes and worktrees of the agent's own name, and
     /// what was refused.
     pub fn losses(&self) -> Result<Option<String>> {
-        let git = Git::find(&self.env)?.common(&self.common_dir)?;
-        let refs = ["for-each-ref", "--format=^%(objectname)", "refs/heads", "refs/shopfloor"];
-        let known = run_git("for-each-ref", git.cmd(&self.common_dir).args(refs))?;
-        let line = format!("{{ {}; cat; }} | git rev-list --count --ignore-missing --stdin", own());
-        let output = self.look(self.format()?, &line)?.input(known).within(GLANCE).capture();
+        let output = self.look_for_new("--count", &own())?.capture();
         Ok(match output.map(|output| (output.status.success(), output.text())) {
             Ok((true, count)) if count == "0" => None,
             Ok((true, count)) if count.bytes().all(|b| b.is_ascii_digit()) => {
@@ -153,6 +156,33 @@ impl Sandbox {
             }
             _ => Some("a repository that cannot be read".into()),
         })
+    }
+
+    /// The commits that would go with the sandbox too, and nobody counts: those that were imported and that the branch
+    /// has left, and those that only a log of HEAD inside still names, as far as they can be taken.
+    pub fn dropped(&self) -> Result<Vec<String>> {
+        let _lock = self.lock()?;
+        let (git, format) = (Git::find(&self.env)?.common(&self.common_dir)?, self.format()?);
+        let logged = self.look_for_new("--parents", &named_in(&["logs/HEAD"]))?.capture();
+        let logged = logged.ok().filter(|output| output.status.success()).map(|output| output.text());
+        let mut tips = tips_of(&logged.unwrap_or_default());
+        tips.truncate(MOST_DROPPED);
+        let all: Vec<&str> = tips.iter().map(String::as_str).collect();
+        if !all.is_empty() && self.take(&git, format, &all).is_err() {
+            // Nobody should take some of them.
+            tips.retain(|tip| self.take(&git, format, &[tip.as_str()]).is_ok());
+        }
+        tips.push(format!("--glob={}/*", self.own_ref("box")));
+        git.only_named(&self.common_dir, tips)
+    }
+
+    /// `git rev-list` inside, of what these commands name and nothing outside has.
+    fn look_for_new(&self, how: &str, names: &str) -> Result<Cmd> {
+        let git = Git::find(&self.env)?.common(&self.common_dir)?;
+        let refs = ["for-each-ref", "--format=^%(objectname)", "refs/heads", "refs/shopfloor"];
+        let known = run_git("for-each-ref", git.cmd(&self.common_dir).args(refs))?;
+        let line = format!("{{ {names}; cat; }} | git rev-list {how} --ignore-missing --stdin");
+        Ok(self.look(self.format()?, &line)?.input(known).within(GLANCE))
     }
 
     /// Keeps all that the agent has committed below this ref outside.

@@ -14,9 +14,10 @@ use shopfloor_core::proc;
 use shopfloor_core::sandbox::{self, Imported, Sandbox};
 use shopfloor_core::text::{printable, shell_word};
 
-use crate::apply::transition;
 use crate::apply::worktree_spawn::{self, ParentReport};
+use crate::apply::{transition, trash};
 use crate::context::Context;
+use crate::facts::losses::not_landed;
 use crate::facts::sandboxes::find;
 pub use crate::facts::sandboxes::{is_wanted, of};
 use crate::facts::setup_steps;
@@ -67,7 +68,7 @@ pub fn leave(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     let Some(sandbox) = of(ctx, worker)? else { return Ok(()) };
     take_in(ctx, worker)?;
     match sandbox.losses()? {
-        None => sandbox.remove(),
+        None => remove(ctx, worker),
         Some(losses) => Err(failure::UNMERGED
             .failure(format!("the sandbox of {} has {losses}", worker.name))
             .hint("start it with `--runner sandbox`, or keep them with `worker-ctl reset --force`")),
@@ -218,9 +219,12 @@ pub fn shown(ctx: &Context<'_>, worker: &Worker, file: &Path) -> Result<PathBuf>
     sandbox.put_text(file.file_name().unwrap_or_default(), &text)
 }
 
-/// Removes a worker's sandbox; the next start makes a new one.
+/// Removes a worker's sandbox; the next start makes a new one. Commits that the branch has left are kept.
 pub fn remove(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
-    of(ctx, worker)?.map_or(Ok(()), |sandbox| sandbox.remove())
+    let Some(sandbox) = of(ctx, worker)? else { return Ok(()) };
+    let ctx = &ctx.of(worker)?;
+    trash::keep_tips(ctx, worker, &not_landed(&ctx.repo, sandbox.dropped()?)?)?;
+    sandbox.remove()
 }
 
 /// The variables of ours that are named, for the program inside.

@@ -172,16 +172,19 @@ fn tips(repo: &WorkRepo, worker: &Worker) -> Result<(Option<String>, Option<Stri
     Ok((base, branch_tip, tips))
 }
 
-/// The commits that only the log of the worktree's HEAD names, as one that was amended; in a clone those of them that have
-/// not landed.
+/// The commits that only the log of the worktree's HEAD names, as one that was amended, as far as they count.
 pub fn only_logged(repo: &WorkRepo, worker: &Worker) -> Result<Vec<String>> {
     let Some(record) = recorded_dir(&repo.common, worker.tree())? else { return Ok(Vec::new()) };
-    let mut logged = repo.git.only_logged(&repo.top, &record);
+    not_landed(repo, repo.git.only_logged(&repo.top, &record))
+}
+
+/// In a clone those of these commits that have not landed; else all.
+pub fn not_landed(repo: &WorkRepo, mut commits: Vec<String>) -> Result<Vec<String>> {
     if !repo.is_own {
         let base: Vec<String> = repo.commit(&repo.top, &repo.base())?.into_iter().collect();
-        logged.retain(|tip| !is_in_any(repo, &base, tip).unwrap_or(false));
+        commits.retain(|tip| !is_in_any(repo, &base, tip).unwrap_or(false));
     }
-    Ok(logged)
+    Ok(commits)
 }
 
 /// The commits of a worker's task that our own refs and its record name.

@@ -124,6 +124,10 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
         // that has it for a moment.
         trash::keep_commit(env, git, place, known, tip)?;
     }
+    // What was amended or reset in its sandbox goes with that.
+    if let Some(sandbox) = sandbox.as_ref().filter(|_| is_kept_elsewhere) {
+        trash::keep_commits(env, git, place, known, &sandbox.dropped()?)?;
+    }
     // The log of its HEAD goes, and what was amended or reset is in nothing else. An agent can write it: what of it cannot be
     // kept is in nobody's way.
     let logged = git.common(&place.common_dir)?.only_logged(&place.common_dir, &known.worktree.git_dir);

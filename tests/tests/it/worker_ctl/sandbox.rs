@@ -64,6 +64,10 @@ fn a_contained_worker_goes_from_its_task_to_landed_work() {
     );
     floor.ctl(&["accept", "adam"]).succeeds().err_has("was not reviewed");
     assert_eq!(floor.app.read("b.txt"), "one\n");
+    // What was amended is kept when its sandbox goes.
+    floor.ctl(&["nuke", "adam", "--yes"]).exit(0).any_out().any_err();
+    let kept = floor.root.git(&["log", "-p", "--format=", "--glob=refs/shopfloor/trash/adam", "--", "a.txt"]);
+    assert!(kept.contains("+one"), "{kept}");
 }
 
 /// What is pushed is what came out of the sandbox and was shown, whatever its agent has committed since.
@@ -384,6 +388,7 @@ fn an_agent_of_new_in_the_persons_own_repository_is_contained() {
     assert_eq!((app.read("a.txt"), bait.exists()), ("two\n".into(), false));
     does(&["rm", "feat", "--force"]);
     assert!(!w.at(path.trim_end()).has("") && !app.git(&["for-each-ref"]).contains("refs/shopfloor/in"));
+    assert!(app.git(&["log", "-p", "--format=", "--glob=refs/shopfloor/trash/main.feat"]).contains("+one"));
     w.at(w.home("workers")).run("worker-ctl", &["down", "--force"]).any_status().any_out().any_err();
 }
 

@@ -75,3 +75,19 @@ fn what_only_a_worktree_inside_names_is_counted_and_kept() {
         assert!(kept.lines().any(|line| line == name), "{name}: {kept}");
     }
 }
+
+#[test]
+fn commits_that_the_branch_has_left_are_kept() {
+    let w = World::new();
+    let Some((app, _)) = contained(&w) else { return };
+    inside(&app, "git commit -q --allow-empty -m imported").succeeds();
+    let new = "git commit -q --allow-empty";
+    inside(&app, &format!("git reset -q --hard HEAD~1; {new} -m unseen; {new} --amend -m last")).succeeds();
+    assert_eq!(tip(&app), "last");
+    app.git(&["merge", "-q", "--ff-only", "main.feat"]);
+    app.spawn(&["remove", "main.feat"]).exit(0).any_out().any_err();
+    let kept = app.git(&["log", "--format=%s", "--glob=refs/shopfloor/trash/main.feat"]);
+    for name in ["imported", "unseen"] {
+        assert!(kept.lines().any(|line| line == name), "{name}: {kept}");
+    }
+}
