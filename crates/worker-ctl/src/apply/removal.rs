@@ -37,8 +37,8 @@ pub fn nuke_each(
         let Some(worker) = ctx.state()?.workers.remove(name) else {
             if is_forced {
                 // Where the line of the same command was cut, that goes on, and tells nobody what it has kept.
-                let kept = ctx.of(before).and_then(|ctx| trash::kept_of(&ctx, name)).unwrap_or_default();
-                when_done(before, &kept);
+                let kept = ctx.of(before).and_then(|ctx| trash::kept_of(&ctx, name, before.created_at_unix));
+                when_done(before, &kept.unwrap_or_default());
             }
             continue;
         };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs::{self, Root};
 use shopfloor_core::git::{FreshIndex, recorded_dir};
@@ -59,11 +60,13 @@ pub fn keep_commit(ctx: &Context<'_>, worker: &str, commit: &str) -> Result<Stri
     Ok(name)
 }
 
-/// Where work of workers of this name is kept.
-pub fn kept_of(ctx: &Context<'_>, worker: &str) -> Result<Vec<String>> {
+/// Where work of workers of this name is kept, as far as it was kept since then.
+pub fn kept_of(ctx: &Context<'_>, worker: &str, since_unix: i64) -> Result<Vec<String>> {
     let all = format!("{TRASH}{worker}/");
+    let since = Timestamp::from_second(since_unix).unwrap_or_default().strftime("%Y%m%dT%H%M%S").to_string();
     let refs = ctx.repo.ask(&ctx.repo.top, &["for-each-ref", "--format=%(refname)", &all])?;
-    Ok(refs.lines().map(str::to_owned).collect())
+    let is_later = |name: &&str| name.strip_prefix(&all).is_some_and(|stamp| stamp >= since.as_str());
+    Ok(refs.lines().filter(is_later).map(str::to_owned).collect())
 }
 
 /// Creates a commit of ours.

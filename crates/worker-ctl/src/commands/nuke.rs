@@ -37,7 +37,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let state = ctx.state()?;
     // What a removal whose line was cut has kept, the next one tells.
     let gone = args.workers.iter().filter(|name| args.force && !state.workers.contains_key(*name));
-    let kept = gone.flat_map(|name| trash::kept_of(ctx, name).unwrap_or_default());
+    let kept = gone.flat_map(|name| trash::kept_of(ctx, name, 0).unwrap_or_default());
     let workers = commands::choose(&state, &args.workers, args.all)
         .map_err(|failure| failure.details(kept.map(|place| format!("  kept {place}"))))?;
     if workers.is_empty() {

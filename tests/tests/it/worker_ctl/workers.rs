@@ -158,6 +158,8 @@ fn of_two_that_remove_a_worker_at_once_both_say_where_its_work_is_kept() {
     let floor = Floor::new(&w);
     floor.ctl(&["add", "adam"]).succeeds();
     commit(&tree(&floor, "adam"), "Work", &["a.txt"], "one\n");
+    // An earlier worker of this name left it.
+    floor.root.git(&["update-ref", "refs/shopfloor/trash/adam/20200101T000000.000Z", "HEAD"]);
     let lock = File::create(floor.root.path.join("locks/worker-adam.lock")).unwrap();
     lock.lock().unwrap();
     let remove = || {
@@ -173,6 +175,7 @@ fn of_two_that_remove_a_worker_at_once_both_say_where_its_work_is_kept() {
         let output = child.wait_with_output().unwrap();
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success() && told.starts_with("refs/shopfloor/trash/adam/"), "{told}");
+        assert!(!told.contains("/2020"), "{told}");
     }
     floor.ctl(&["nuke", "adam", "--force", "--yes"]).exit(1).err_has("  kept refs/shopfloor/trash/adam/");
 }
