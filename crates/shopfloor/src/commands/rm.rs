@@ -194,19 +194,16 @@ fn remove(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
                 ended
             }
             // worktree-spawn knows what lies inside of it, and asks whether somebody works there.
-            Some(worker) if args.force => {
-                let forgotten = if common.dry_run { Exit::Done } else { first(&["nuke", "--yes", "--force"], worker)? };
-                if forgotten.code() == 0 { call("worktree-spawn", &spawned, &[&row.id])? } else { forgotten }
-            }
             Some(worker) => {
-                let ended = first(&["down"], worker)?;
+                let ended = first(&[&["down"][..], force.as_slice()].concat(), worker)?;
                 let removed = if ended.code() == 0 { call("worktree-spawn", &spawned, &[&row.id]) } else { Ok(ended) };
                 let is_gone = removed.as_ref().is_ok_and(|exit| exit.code() == 0);
                 if ended.code() == 0 && !is_gone && row.alive == "up" {
                     ui.note(format!("its session was ended; `shopfloor resume {worker}` starts it again"));
                 }
                 // Of a worker whose worktree is gone nothing is left to lose.
-                if is_gone && !common.dry_run { first(&["nuke", "--yes"], worker)? } else { removed? }
+                let forget = [&["nuke", "--yes"][..], force.as_slice()].concat();
+                if is_gone && !common.dry_run { first(&forget, worker)? } else { removed? }
             }
             None => call("worktree-spawn", &spawned, &[&row.id])?,
         };

@@ -54,7 +54,9 @@ pub fn run_pre_remove(
         return Ok(Vec::new());
     }
     let scratch = layout::temporary_dir(&place.shared());
-    let tools = pre_remove::WITH_WORKERS;
+    // A forced `shopfloor rm` has ended the worker, and has worker-ctl forget it once its worktree is gone.
+    let is_told = removal.is_forced && env.is_behind_front;
+    let tools = if is_told { pre_remove::TOOLS } else { pre_remove::WITH_WORKERS };
     let reports = pre_remove::run(
         env,
         &known.worktree.path,

@@ -48,6 +48,26 @@ fn a_forced_removal_names_whom_it_removes_on_a_host() {
 }
 
 #[test]
+fn a_forced_removal_that_cannot_keep_a_file_forgets_nothing() {
+    let w = World::new();
+    let floor = Floor::adopted(&w, &["adam"]);
+    let app = &floor.app;
+    let p = w.at(app.spawn(&["subtree", "p"]).exit(0).any_err().stdout.trim_end());
+    app.shopfloor(&["adopt", "--agent", "scripted", "p"]).exit(0).any_out().any_err();
+    app.shopfloor(&["resume", "p"]).exit(0).any_out().any_err();
+    app.shopfloor(&["start", "p", "COMMIT a.txt one Write a"]).exit(0).any_out().any_err();
+    app.shopfloor(&["wait", "p", "--for", "needs_review"]).exit(0).any_out().any_err();
+    p.sh("echo x > closed; chmod 0 closed").exit(0);
+    let refused = app.run_bound("shopfloor", &["rm", "p", "--force"]).exit(4).any_out();
+    refused.err_has("open(\"closed\")").err_has("`shopfloor resume p` starts it again");
+    assert_eq!(text(&floor.status("p"), "/task"), "needs_review");
+    p.sh("chmod 600 closed").exit(0);
+    let removed = app.shopfloor(&["rm", "p", "--force"]).exit(0).any_out().any_err();
+    assert!(!p.path.exists() && !removed.stderr.contains("waits for a review"), "{removed}");
+    floor.ctl(&["resume", "p"]).exit(1).any_out().err_has("there is no worker `p`");
+}
+
+#[test]
 fn a_tool_that_is_killed_is_named() {
     let w = World::new();
     let floor = Floor::adopted(&w, &["adam"]);
