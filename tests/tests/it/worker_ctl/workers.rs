@@ -157,9 +157,10 @@ fn of_two_that_remove_a_worker_at_once_both_say_where_its_work_is_kept() {
     let w = World::new();
     let floor = Floor::new(&w);
     floor.ctl(&["add", "adam"]).succeeds();
-    commit(&tree(&floor, "adam"), "Work", &["a.txt"], "one\n");
+    let adam = tree(&floor, "adam");
+    commit(&adam, "Work", &["a.txt"], "one\n");
     // An earlier worker of this name left it.
-    floor.root.git(&["update-ref", "refs/shopfloor/trash/adam/20200101T000000.000Z", "HEAD"]);
+    adam.git(&["update-ref", "refs/shopfloor/trash/adam/20200101T000000.000Z", "HEAD"]);
     let lock = File::create(floor.root.path.join("locks/worker-adam.lock")).unwrap();
     lock.lock().unwrap();
     let remove = || {
