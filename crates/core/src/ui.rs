@@ -2,6 +2,7 @@
 //! who speaks.
 
 mod stream;
+mod two_forms;
 
 use std::fmt::Display;
 use std::io::{self, BufRead, BufWriter, IsTerminal, Read, Write};
@@ -144,12 +145,7 @@ impl Ui {
         self.can_ask
     }
 
-    /// The width in columns of the terminal that shows the answer; `None` when no terminal shows it.
-    pub fn width(&self) -> Option<usize> {
-        self.size().map(|(width, _)| width)
-    }
-
-    /// The width in columns and the height in rows of that terminal.
+    /// The width in columns and the height in rows of the terminal that shows the answer; `None` when no terminal shows it.
     pub fn size(&self) -> Option<(usize, usize)> {
         let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
         (size.ws_col > 0).then_some((usize::from(size.ws_col), usize::from(size.ws_row)))

@@ -40,10 +40,8 @@ pub fn carry_out(ui: &Ui, env: &Env, repository: &Repository, step: &Step, prese
 
 /// Says which command a dry run leaves out.
 pub fn show_dry(ui: &Ui, step: &str, words: &CommandWords) {
-    match ui.is_json() {
-        true => ui.json(&json!({ "step": step, "command": words.line(), "exit": null })),
-        false => ui.line(format!("would run {}", printable(&words.line()))),
-    }
+    let line = words.line();
+    ui.json_or_line(&json!({ "step": step, "command": line, "exit": null }), format!("would run {}", printable(&line)));
 }
 
 /// Prints a command, runs it, and passes on what it prints: as our own answer if it is one and we answer in lines, else

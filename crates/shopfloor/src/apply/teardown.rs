@@ -60,10 +60,8 @@ pub fn undo(
         // Somebody may have written to it since the person was asked.
         if remains::only_in_overlay(dir, &repository.main)?.is_empty() {
             fs::remove_tree(dir)?;
-            match ui.is_json() {
-                true => ui.json(&json!({ "step": step, "command": words.line(), "exit": 0 })),
-                false => ui.done(printable(&words.line())),
-            }
+            let line = words.line();
+            ui.json_or_done(&json!({ "step": step, "command": line, "exit": 0 }), printable(&line));
         }
     }
     // Its commands may have changed what is left.

@@ -158,12 +158,9 @@ fn show_hooks(ui: &Ui, tool: &str, answer: &Answer, record: &Record) -> bool {
 
 /// Prints a finding. Returns whether all is well.
 fn show(ui: &Ui, tool: &str, check: &str, ok: bool, detail: String, fix: Option<String>) -> bool {
-    if ui.is_json() {
-        ui.json(&json!({ "tool": tool, "check": check, "ok": ok, "detail": detail, "fix": fix }));
-    } else {
-        let mark = if ok { "ok   " } else { "wrong" };
-        let fix = fix.filter(|_| !ok).map(|fix| format!("; {}", printable(&fix))).unwrap_or_default();
-        ui.line(format!("{mark}  {tool:15}  {check}: {}{fix}", printable(&detail)));
-    }
+    let answer = json!({ "tool": tool, "check": check, "ok": ok, "detail": detail, "fix": fix });
+    let mark = if ok { "ok   " } else { "wrong" };
+    let fix = fix.filter(|_| !ok).map(|fix| format!("; {}", printable(&fix))).unwrap_or_default();
+    ui.json_or_line(&answer, format!("{mark}  {tool:15}  {check}: {}{fix}", printable(&detail)));
     ok
 }

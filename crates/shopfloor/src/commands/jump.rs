@@ -1,5 +1,6 @@
 //! `jump`: to the agent that has waited longest.
 
+use serde_json::json;
 use shopfloor_core::args::Common;
 use shopfloor_core::board::Need;
 use shopfloor_core::env::Env;
@@ -69,13 +70,8 @@ pub fn run(ui: &Ui, env: &Env, common: &Common, args: &Args) -> Result<Exit> {
     }
     let name = row.worker.clone().unwrap_or_else(|| row.name.clone());
     if args.name {
-        match ui.is_json() {
-            true => {
-                let needs = row.told.need.unwrap_or(Need::Fault).word();
-                ui.json(&serde_json::json!({ "name": name, "id": row.id, "needs": needs }));
-            }
-            false => ui.line(printable(&name)),
-        }
+        let needs = row.told.need.unwrap_or(Need::Fault).word();
+        ui.json_or_line(&json!({ "name": name, "id": row.id, "needs": needs }), printable(&name));
         return Ok(Exit::Done);
     }
     if row.worker.is_none() {

@@ -17,7 +17,6 @@ pub mod worker_commands;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use serde_json::{Value, json};
 use shopfloor_core::args::Common;
 use shopfloor_core::env::{Env, FRONT};
 use shopfloor_core::error::{Exit, Result};
@@ -80,14 +79,6 @@ fn words_for(common: &Common, tool: &str, words: Vec<String>) -> Vec<String> {
     let color = ["--color", color.as_ref().map_or("auto", PossibleValue::get_name)];
     let shared = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag).chain(color);
     std::iter::once(tool).chain(shared).map(str::to_owned).chain(words).collect()
-}
-
-/// Says what a dry run leaves out; with `--json`, behind what is known of whom it is about.
-pub fn show_would(ui: &Ui, whom: &Value, would: &[String]) {
-    match ui.is_json() {
-        true => ui.json_of_both(whom, &json!({ "would": would })),
-        false => would.iter().for_each(|deed| ui.line(format!("would {}", printable(deed)))),
-    }
 }
 
 /// What names a worktree on a command line: its path, or its name where a terminal would show another path.

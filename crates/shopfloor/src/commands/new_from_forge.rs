@@ -14,9 +14,9 @@ use shopfloor_core::slug::{cut, slug};
 use shopfloor_core::text::{printable, shell_word};
 use shopfloor_core::ui::Ui;
 
+use crate::commands::is_main_name;
 use crate::commands::new_args::Args;
 use crate::commands::worker_commands::here;
-use crate::commands::{is_main_name, show_would};
 use crate::facts::repository::Repository;
 use crate::facts::run_tool::agent_if_none_is_named;
 use crate::plan::names::named;
@@ -83,7 +83,7 @@ fn request(
     let made = Args { name, branch: Some(branch.clone()), target, request, is_untrusted, ..args.clone() };
     if let Some(taken) = taken(repository, (forge, &found), &here(env)?, &made, common.dry_run)? {
         if let Some(id) = taken.taken.as_ref().filter(|_| common.dry_run) {
-            show_would(ui, &json!({ "name": taken.name, "branch": branch }), &[format!("take the worktree of {id}")]);
+            ui.would(&json!({ "name": taken.name, "branch": branch }), &[format!("take the worktree of {id}")]);
             return Ok(None);
         }
         return Ok(Some((taken, task)));
@@ -91,7 +91,7 @@ fn request(
     ui.note(format!("request {number} is in {}, where {} leads", forge.place, printable(&forge.remote)));
     if common.dry_run {
         let would = format!("fetch request {number}, and make a worktree for it on the branch {branch}");
-        show_would(ui, &json!({ "name": made.name, "branch": branch }), &[would]);
+        ui.would(&json!({ "name": made.name, "branch": branch }), &[would]);
         return Ok(None);
     }
     let kept = forge.fetch(git, main, number)?;
@@ -333,7 +333,7 @@ fn issue(
     }
     if common.dry_run {
         let would = format!("make a worktree for issue {number} on the branch {}", made.name);
-        show_would(ui, &json!({ "name": made.name, "branch": made.branch }), &[would]);
+        ui.would(&json!({ "name": made.name, "branch": made.branch }), &[would]);
         return Ok(None);
     }
     let text = cleaned(format!("{title}\n\n{text}"));

@@ -16,7 +16,7 @@ use shopfloor_core::ui::Ui;
 
 use crate::commands::shell_init::FUNCTION;
 use crate::commands::worker_commands::{here, require, way_to_adopt, worker};
-use crate::commands::{exit_of, on_the_way, pass_on, quietly, show_would, words_for};
+use crate::commands::{exit_of, on_the_way, pass_on, quietly, words_for};
 use crate::facts::overview::{self, in_one_line};
 use crate::facts::repository::{self, Repository};
 use crate::facts::run_tool::{Answer, ask};
@@ -68,7 +68,7 @@ fn take_in(ui: &Ui, (env, there): (&Env, &Env), common: &Common, is_agreed: bool
         }
         if common.dry_run {
             let would = format!("take in the request of {}", row.name);
-            show_would(ui, &json!({ "id": row.id, "worktree": row.worktree }), &[would]);
+            ui.would(&json!({ "id": row.id, "worktree": row.worktree }), &[would]);
             would_remove(ui, row);
             continue;
         }
@@ -347,14 +347,9 @@ fn require_reaping(ui: &Ui, env: &Env, rows: &[&Row], is_agreed: bool) -> Result
 
 /// What would come once its program has ended; worktree-spawn does not look at what a running one leaves.
 fn would_remove(ui: &Ui, row: &Row) {
-    match ui.is_json() {
-        true => ui.json(&json!({ "id": row.id, "worktree": row.worktree, "removed": false, "dry_run": true })),
-        false => ui.line(format!(
-            "would remove {} at {}, if nothing is lost then",
-            printable(&row.id),
-            printable(&row.worktree)
-        )),
-    }
+    let (id, place) = (printable(&row.id), printable(&row.worktree));
+    let answer = json!({ "id": row.id, "worktree": row.worktree, "removed": false, "dry_run": true });
+    ui.json_or_line(&answer, format!("would remove {id} at {place}, if nothing is lost then"));
 }
 
 /// More of them stay: a live agent can go on for ever.

@@ -11,7 +11,7 @@ use shopfloor_core::path::real;
 use shopfloor_core::text::{nearest, printable, shell_word};
 use shopfloor_core::ui::Ui;
 
-use crate::commands::{on_the_way, pass_on, show_would, word_of};
+use crate::commands::{on_the_way, pass_on, word_of};
 use crate::facts::run_tool::{ask, usual_agent};
 use crate::facts::{overview, repository};
 use crate::plan::names::named;
@@ -204,7 +204,7 @@ fn would_adopt(ui: &Ui, verb: Verb, row: &Row) {
     };
     let would = std::iter::once(format!("make an agent of {}", row.worktree)).chain(then.map(str::to_owned));
     let whom = json!({ "name": row.name, "id": row.id, "worktree": row.worktree, "branch": row.branch });
-    show_would(ui, &whom, &would.collect::<Vec<_>>());
+    ui.would(&whom, &would.collect::<Vec<_>>());
 }
 
 /// The same words with the options behind the others. After `--` there are no options.

@@ -24,11 +24,8 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags) -> Result<Exit> {
     let layers = facts::load_layers(env, &repo, dirs, LoadOptions::default())?;
     for file in find_all(env, &git, &repo, dirs, &layers)? {
         let status = file.status(env, &repo)?;
-        if ui.is_json() {
-            ui.json(&answer(&file, status));
-        } else {
-            ui.line(format!("{} {}", word(&status), printable(&file.path.display().to_string())));
-        }
+        let line = format!("{} {}", word(&status), printable(&file.path.display().to_string()));
+        ui.json_or_line(&answer(&file, status), line);
     }
     Ok(Exit::Done)
 }

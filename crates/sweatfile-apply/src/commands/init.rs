@@ -47,11 +47,8 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         let _lock = Lock::take(&layout::worktree_lock(&repo))?;
         apply::write_sweatfile(&repo, &dir, None, STARTER)?;
     }
-    if ui.is_json() {
-        ui.json(&json!({ "path": path.to_string_lossy(), "created": !dry_run }));
-    } else {
-        ui.line(printable(&path.to_string_lossy()));
-    }
+    let shown = path.to_string_lossy();
+    ui.json_or_line(&json!({ "path": shown, "created": !dry_run }), printable(&shown));
     ui.note(format!("edit the file, then run `{} approve`", dirs.call(env, None)));
     Ok(Exit::Done)
 }
@@ -65,10 +62,7 @@ fn undo(ui: &Ui, repo: &Repo, dir: &Path) -> Result<Exit> {
             .failure(format!("{} is not as `init` wrote it", path.display()))
             .hint("delete it yourself if nobody needs it"));
     }
-    if ui.is_json() {
-        ui.json(&json!({ "path": path.to_string_lossy(), "created": false }));
-    } else {
-        ui.line(format!("{} {FILE}", if ui.is_dry() { "would have removed" } else { "removed" }));
-    }
+    let did = if ui.is_dry() { "would have removed" } else { "removed" };
+    ui.json_or_line(&json!({ "path": path.to_string_lossy(), "created": false }), format!("{did} {FILE}"));
     Ok(Exit::Done)
 }

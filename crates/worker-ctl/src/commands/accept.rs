@@ -142,7 +142,7 @@ fn merged_there(ctx: &Context<'_>, args: &Args, worker: &Worker) -> Result<Optio
         let known = Requests::last(&ctx.root.path);
         if let Some(request) = known.of(&worker.branch).filter(|request| ctx.is_dry && request.state == "merged") {
             let would = format!("take in request {} of {name}, as it was known last", request.number);
-            return Ok(Some(commands::show(ctx.ui, answer(name, "merged", "", &ctx.repo.branch), &[would])));
+            return Ok(Some(ctx.ui.would(&answer(name, "merged", "", &ctx.repo.branch), &[would])));
         }
         if !args.merged {
             return Ok(None);
@@ -307,7 +307,7 @@ fn dry_run(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<Exit> {
         plan_rebase(&standing, branch)?;
         let would = format!("rebase {name} onto {}, and land it there", standing.base);
         let sha = worker.work.commit_sha.as_deref().unwrap_or_default();
-        return Ok(commands::show(ctx.ui, answer(name, "accepted", sha, branch), &[would]));
+        return Ok(ctx.ui.would(&answer(name, "accepted", sha, branch), &[would]));
     }
     let (plan, _) = land::plan(ctx, name, args.force, args.land)?;
     land::tell_unreviewed(ctx, &plan);
@@ -318,7 +318,7 @@ fn dry_run(ctx: &Context<'_>, worker: &Worker, args: &Args) -> Result<Exit> {
         let place = shown_url(require_one_place(&remote)?);
         would.push(format!("push {branch} to {}, which is {place}, after asking", remote.name));
     }
-    Ok(commands::show(ctx.ui, answer(name, outcome, &plan.sha, branch), &would))
+    Ok(ctx.ui.would(&answer(name, outcome, &plan.sha, branch), &would))
 }
 
 /// Exit 1: the commit about which a person was asked is not the one any more. Somebody else may have landed it.

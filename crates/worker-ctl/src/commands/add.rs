@@ -78,7 +78,7 @@ pub fn run(ctx: &Context<'_>, args: &Args, flags: &Flags) -> Result<Exit> {
     let _lock = ctx.lock(name)?;
     if ctx.is_dry && ctx.clone.is_own {
         let would = format!("make the clone, and create {}", layout::worktree(&ctx.root.path, name).display());
-        return Ok(commands::show(ctx.ui, about(name, json!({})), &[would]));
+        return Ok(ctx.ui.would(&about(name, json!({})), &[would]));
     }
     let with_clone = match ctx.clone.is_own && !ctx.is_dry {
         true => Some(init::add_clone(ctx).and_then(|()| ctx.reload())?),
@@ -90,7 +90,7 @@ pub fn run(ctx: &Context<'_>, args: &Args, flags: &Flags) -> Result<Exit> {
     if ctx.is_dry {
         let worktree = layout::worktree(&ctx.root.path, name).to_string_lossy().into_owned();
         let branch = ctx.root.config.branch_of(name);
-        return Ok(commands::show(ctx.ui, answer(name, &worktree, &branch), &[format!("create {worktree}")]));
+        return Ok(ctx.ui.would(&answer(name, &worktree, &branch), &[format!("create {worktree}")]));
     }
     // Write the table first, so that whoever sees the worker also sees its settings. An `up` that sees only the table
     // waits for our lock.
@@ -100,10 +100,7 @@ pub fn run(ctx: &Context<'_>, args: &Args, flags: &Flags) -> Result<Exit> {
         new_worker::restore_config(ctx, &before, &after)?;
     }
     let worker = worker?;
-    if ctx.ui.is_json() {
-        ctx.ui.json(&answer(name, &worker.worktree_path, &worker.branch));
-    } else {
-        ctx.ui.line(printable(&worker.worktree_path));
-    }
+    let path = &worker.worktree_path;
+    ctx.ui.json_or_line(&answer(name, path, &worker.branch), printable(path));
     Ok(Exit::Done)
 }

@@ -74,7 +74,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, (root, flags): (Option<&Path>, &Flag
         None => {
             let would: Vec<String> =
                 found.iter().map(|found| format!("make a root, and a worker of {}", found.path.display())).collect();
-            return Ok(commands::show(ui, json!({}), &would));
+            return Ok(ui.would(&json!({}), &would));
         }
     };
     commands::recover(&ctx)?;
@@ -425,7 +425,7 @@ fn print(ctx: &Context<'_>, worker: &Worker, is_new: bool) {
     match ctx.is_dry {
         true if is_new => {
             let would = format!("make {path} the worker {}, whose work lands on {target}", worker.name);
-            commands::show(ctx.ui, answer, &[would]);
+            ctx.ui.would(&answer, &[would]);
         }
         _ if ctx.ui.is_json() => ctx.ui.json(&answer),
         _ => {

@@ -84,7 +84,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     };
     if ctx.is_dry {
         let would = format!("choose `{}` in the menu of {name}", menu.lines[chosen]);
-        return Ok(commands::show(ctx.ui, answer(&worker, (&screen, &menu), Some(chosen)), &[would]));
+        return Ok(ctx.ui.would(&answer(&worker, (&screen, &menu), Some(chosen)), &[would]));
     }
     if !args.force {
         typing::require_free(&tmux, name, &pane.id)?;

@@ -24,7 +24,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let worker = ctx.worker(name)?;
     if ctx.is_dry {
         let would = format!("attach this terminal to the session of {name}");
-        return Ok(commands::show(ctx.ui, commands::about(name, json!({})), &[would]));
+        return Ok(ctx.ui.would(&commands::about(name, json!({})), &[would]));
     }
     if !ctx.tmux()?.is_inside() && !ctx.env.stdin_is_terminal {
         return Err(Failure::usage("attach needs a terminal")

@@ -27,11 +27,9 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let worker = ctx.worker(name)?;
     if ctx.is_dry {
         check::find_work(ctx, &worker)?;
-        return Ok(commands::show(
-            ctx.ui,
-            about(name, json!({})),
-            &[format!("run `{}` on the work of {name}", command.shell())],
-        ));
+        return Ok(ctx
+            .ui
+            .would(&about(name, json!({})), &[format!("run `{}` on the work of {name}", command.shell())]));
     }
     let checked = check::run(ctx, &worker, true)?;
     let log = layout::check_log(&ctx.root.path, name);

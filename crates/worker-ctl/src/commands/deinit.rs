@@ -53,7 +53,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if ctx.is_dry {
         let would = workers.iter().map(|worker| format!("remove {}", worker.name));
         let would: Vec<String> = would.chain([format!("remove {}", root.display())]).collect();
-        return Ok(commands::show(ctx.ui, about_root(root), &would));
+        return Ok(ctx.ui.would(&about_root(root), &would));
     }
     let question = format!("Remove {} with its workers and logs?", root.display());
     ctx.ui.require_yes(args.yes, &question, "nothing was removed")?;
@@ -87,11 +87,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     check::forget_places(ctx)?;
     remove(ctx, &git_dir)?;
     store::remove_socket_dir(&state.tmux_socket);
-    if ctx.ui.is_json() {
-        ctx.ui.json(&about_root(root));
-    } else {
-        ctx.ui.done(format!("removed {}", printable(&root.to_string_lossy())));
-    }
+    ctx.ui.json_or_done(&about_root(root), format!("removed {}", printable(&root.to_string_lossy())));
     Ok(Exit::Done)
 }
 

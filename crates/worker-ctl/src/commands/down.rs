@@ -41,7 +41,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let ending = chosen.iter().filter(|worker| has_session(&worker.program)).map(|worker| &worker.name);
     if ctx.is_dry {
         let would: Vec<String> = ending.map(|name| format!("end the session of {name}")).collect();
-        return Ok(commands::show(ctx.ui, commands::statuses(&state, &names), &would));
+        return Ok(ctx.ui.would(&commands::statuses(&state, &names), &would));
     }
     if are_all {
         up_lock::end(root, args.force)?;

@@ -19,7 +19,6 @@ use crate::apply::new_worker::edit_config;
 use crate::apply::{publish, trash};
 use crate::commands::hosted::{self, HOSTED};
 use crate::commands::init::KEPT;
-use crate::commands::show;
 use crate::context::Context;
 use crate::failure;
 use crate::hosts::{self, Host, HostWork, LastSaid};
@@ -116,7 +115,7 @@ fn add(ctx: &Context<'_>, args: &AddArgs) -> Result<Exit> {
     let mut host = Host { name: name.to_owned(), table: HostTable { ssh: args.ssh.clone(), ..HostTable::default() } };
     if ctx.is_dry {
         let would = format!("make {} a host with the name {name}", args.ssh);
-        return Ok(show(ctx.ui, json!({ "host": name }), &[would]));
+        return Ok(ctx.ui.would(&json!({ "host": name }), &[would]));
     }
     probe(&ssh_to(ctx, &host))?;
     let id = hub_id(ctx)?;
@@ -198,10 +197,8 @@ fn finish(ctx: &Context<'_>, host: &Host) -> Result<Exit> {
     if !table.ssh.contains("://") {
         ctx.ui.note(format!("files that git ignores go there by `overlay-sync attach --ssh {place}`"));
     }
-    match ctx.ui.is_json() {
-        true => ctx.ui.json(&json!({ "host": name, "ssh": table.ssh, "root": table.root, "source": table.source })),
-        false => ctx.ui.line(name),
-    }
+    let answer = json!({ "host": name, "ssh": table.ssh, "root": table.root, "source": table.source });
+    ctx.ui.json_or_line(&answer, name);
     Ok(Exit::Done)
 }
 
@@ -323,7 +320,7 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
         Ok(()) => {}
     }
     if ctx.is_dry {
-        return Ok(show(ctx.ui, json!({ "host": name }), &[format!("forget the host {name}")]));
+        return Ok(ctx.ui.would(&json!({ "host": name }), &[format!("forget the host {name}")]));
     }
     let _lock = hosts::lock(&ctx.root.path, name)?;
     for (_, journal) in host_work::open_accepts(ctx, &host)? {
@@ -356,10 +353,7 @@ fn remove(ctx: &Context<'_>, name: &str, is_forced: bool) -> Result<Exit> {
     let words = [HOSTED.into(), "--json".into(), "--release".into(), format!("--id={}", hub_id(ctx)?).into()];
     ctx.warn_on_failure(name, || ssh.ask_with(&ssh.tool(&words), Vec::new(), ssh::SOON).map(drop));
     ctx.warn_on_failure(name, || ssh.hang_up());
-    match ctx.ui.is_json() {
-        true => ctx.ui.json(&json!({ "host": name })),
-        false => ctx.ui.done(format!("forgot {name}; everything there stays")),
-    }
+    ctx.ui.json_or_done(&json!({ "host": name }), format!("forgot {name}; everything there stays"));
     Ok(Exit::Done)
 }
 
@@ -388,7 +382,7 @@ fn login(ctx: &Context<'_>, name: &str, agent: &str) -> Result<Exit> {
     let words: Vec<OsString> = [program.name].into_iter().chain(program.login.split(' ')).map(OsString::from).collect();
     if ctx.is_dry {
         let would = format!("run `{} {}` on {name}", program.name, program.login);
-        return Ok(show(ctx.ui, json!({ "host": name }), &[would]));
+        return Ok(ctx.ui.would(&json!({ "host": name }), &[would]));
     }
     ssh_to(ctx, &host).on_terminal(&words)
 }

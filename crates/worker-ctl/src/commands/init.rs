@@ -18,7 +18,6 @@ use shopfloor_core::text::shell_word;
 use shopfloor_core::ui::{Ui, printable};
 
 use crate::apply::clone_hooks;
-use crate::commands;
 use crate::context::{Context, Flags};
 use crate::failure;
 use crate::layout::{self, RootLock};
@@ -58,7 +57,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Ex
     let (git, mut new) = plan(env, args, flags)?;
     if ui.is_dry() {
         let would = format!("create {} for {} of {}", new.root.display(), new.branch, new.source.display());
-        return Ok(commands::show(ui, answer(&new), &[would]));
+        return Ok(ui.would(&answer(&new), &[would]));
     }
     new.repo.remember_main_checkout(env)?;
     fs::create_private_dir(&new.root)?;
@@ -70,11 +69,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args, flags: CommonFlags<'_>) -> Result<Ex
         let (root, before) = (root.display(), before.display());
         ui.note(format!("the repository now records {root} as its root; name the other root with `--root {before}`"));
     }
-    if ui.is_json() {
-        ui.json(&answer(&new));
-    } else {
-        ui.line(printable(&root.to_string_lossy()));
-    }
+    ui.json_or_line(&answer(&new), printable(&root.to_string_lossy()));
     Ok(Exit::Done)
 }
 

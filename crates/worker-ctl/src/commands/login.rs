@@ -9,7 +9,7 @@ use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::proc;
 
 use crate::apply::sandbox;
-use crate::commands::{self, about};
+use crate::commands::about;
 use crate::context::Context;
 use crate::failure;
 use crate::layout;
@@ -40,11 +40,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let program = command.first().map(String::as_str).unwrap_or_default();
     let found = proc::require(ctx.env, program, "install it")?;
     if ctx.is_dry {
-        return Ok(commands::show(
-            ctx.ui,
-            about(name, json!({})),
-            &[format!("run `{program} {words}` in its sandbox")],
-        ));
+        return Ok(ctx.ui.would(&about(name, json!({})), &[format!("run `{program} {words}` in its sandbox")]));
     }
     let sandbox = sandbox::require(ctx, &worker)?;
     let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();

@@ -45,7 +45,7 @@ use serde_json::{Value, json};
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::fs;
 use shopfloor_core::sandbox::NO_SANDBOX;
-use shopfloor_core::ui::{Ui, printable};
+use shopfloor_core::ui::printable;
 
 use crate::apply::deliver::deliver;
 use crate::apply::patrol::{PatrolScope, foresee, tick};
@@ -75,15 +75,6 @@ pub fn about(name: &str, keys: Value) -> Value {
 /// The answer about a root with `--json`.
 pub fn about_root(root: &Path) -> Value {
     json!({ "root": root.to_string_lossy() })
-}
-
-/// Prints what a command would do; with `--json`, behind its answer as far as it is known.
-pub fn show(ui: &Ui, answer: Value, would: &[String]) -> Exit {
-    match ui.is_json() {
-        true => ui.json(&joined(answer, json!({ "would": would }))),
-        false => would.iter().for_each(|step| ui.line(format!("would {}", printable(step)))),
-    }
-    Exit::Done
 }
 
 /// Finishes what a killed command left open. A dry run does not.
@@ -298,7 +289,7 @@ pub fn give(
     text: impl FnOnce() -> Result<String>,
 ) -> Result<Exit> {
     if ctx.is_dry {
-        return Ok(show(ctx.ui, delivery_answer(worker, failure::NOT_DELIVERED.word), &[would]));
+        return Ok(ctx.ui.would(&delivery_answer(worker, failure::NOT_DELIVERED.word), &[would]));
     }
     print_delivery(ctx, &worker.name, deliver(ctx, worker, input, &text()?))
 }

@@ -63,7 +63,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 asked.require(worker.tree(), args.force)?;
                 asked.notes.iter().for_each(|note| ctx.ui.note(note));
             }
-            commands::show(ctx.ui, commands::kept_answer(&worker.name, &[]), &[line]);
+            ctx.ui.would(&commands::kept_answer(&worker.name, &[]), &[line]);
         }
         return Ok(Exit::Done);
     }

@@ -142,7 +142,7 @@ fn dry_run(ctx: &Context<'_>, (host, there): (&Host, &str), mut worker: Worker, 
     let plan = plan(ctx, &worker, base, is_forced)?;
     land::tell_unreviewed(ctx, &plan);
     let (outcome, would) = plan.describe(branch, &ctx.source());
-    Ok(commands::show(ctx.ui, accept::answer(&worker.name, outcome, &plan.sha, branch), &[would]))
+    Ok(ctx.ui.would(&accept::answer(&worker.name, outcome, &plan.sha, branch), &[would]))
 }
 
 /// Plans how the work lands on this commit of the branch.

@@ -44,7 +44,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
             let (name, detail) = input.describe();
             would.push(format!("record for {}: {name} {detail}", worker.name));
         }
-        return Ok(commands::show(ctx.ui, commands::statuses(&before, &all), &would));
+        return Ok(ctx.ui.would(&commands::statuses(&before, &all), &would));
     }
     if scope == PatrolScope::All {
         recover::finish_all(ctx)?;

@@ -31,7 +31,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         ctx.ui.json(&commands::about(&args.worker, json!({ "text": text, "menu": menu })));
     } else {
         // A worker's terminal is wider than most, so cut the lines.
-        let width = ctx.ui.width().unwrap_or(usize::MAX);
+        let width = ctx.ui.size().map_or(usize::MAX, |(width, _)| width);
         text.iter().for_each(|line| ctx.ui.line(printable(line).chars().take(width).collect::<String>()));
     }
     Ok(Exit::Done)

@@ -67,11 +67,10 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     let place = if ctx.is_dry { change(&mut ctx.state()?)? } else { ctx.update(change)? };
     let answer = json!({ "id": id, "place": place });
     let done = place.map_or(format!("drop {id}"), |place| format!("move {id} to place {place}"));
-    match ctx.is_dry {
-        true => return Ok(commands::show(ctx.ui, answer, &[done])),
-        false if ctx.ui.is_json() => ctx.ui.json(&answer),
-        false => ctx.ui.done(done),
+    if ctx.is_dry {
+        return Ok(ctx.ui.would(&answer, &[done]));
     }
+    ctx.ui.json_or_done(&answer, done);
     Ok(Exit::Done)
 }
 
@@ -197,7 +196,7 @@ pub fn enqueue(ctx: &Context<'_>, new: &NewTasks<'_>) -> Result<Exit> {
     match ctx.is_dry {
         true => {
             let would: Vec<String> = ids.iter().map(|id| format!("queue {id}")).collect();
-            return Ok(commands::show(ctx.ui, answer, &would));
+            return Ok(ctx.ui.would(&answer, &would));
         }
         false if ctx.ui.is_json() => ctx.ui.json(&answer),
         false => ids.iter().for_each(|id| ctx.ui.line(id)),

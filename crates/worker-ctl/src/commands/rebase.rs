@@ -45,7 +45,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
                 ("rebasing", vec![format!("ask {name} to resolve its conflicts with {}", standing.base)])
             }
         };
-        return Ok(commands::show(ctx.ui, answer(outcome), &would));
+        return Ok(ctx.ui.would(&answer(outcome), &would));
     }
     let rebased = rebase::carry_out(ctx, &standing, plan, args.force)?;
     let word = rebased.word().replace('_', " ");

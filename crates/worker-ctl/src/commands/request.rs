@@ -145,10 +145,7 @@ fn carry_out(
         let again = "the same command records it";
         ctx.ui.warn(format!("the request of {name} is there, but this could not be recorded: {failure}; {again}"));
     }
-    match ctx.ui.is_json() {
-        true => ctx.ui.json(&answer(facts, plan, &url)),
-        false => ctx.ui.line(printable(&url)),
-    }
+    ctx.ui.json_or_line(&answer(facts, plan, &url), printable(&url));
     Ok(Exit::Done)
 }
 

@@ -67,7 +67,7 @@ fn reset(ctx: &Context<'_>, name: &str, args: &Args) -> Result<()> {
             false => format!("and make {name} idle"),
         };
         let would = format!("put {} on {base}, {then}", worker.worktree_path);
-        commands::show(ctx.ui, commands::kept_answer(name, &[]), &[would]);
+        ctx.ui.would(&commands::kept_answer(name, &[]), &[would]);
         return Ok(());
     }
     let kept = removal::reset(ctx, &worker, &base, (args.force, args.requeue))?;

@@ -34,7 +34,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
     if ctx.is_dry {
         let is_running = ctx.tmux().is_ok_and(|tmux| tmux.is_running());
         let would: Vec<String> = chosen.iter().flat_map(|worker| steps(worker, is_running)).collect();
-        return Ok(commands::show(ctx.ui, commands::statuses(&ctx.state()?, &names), &would));
+        return Ok(ctx.ui.would(&commands::statuses(&ctx.state()?, &names), &would));
     }
     let done = Mutex::new(Vec::new());
     let then = |name: &str| {

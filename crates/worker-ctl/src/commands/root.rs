@@ -11,7 +11,7 @@ use shopfloor_core::git::{Git, answer as git_answer};
 use shopfloor_core::path::real;
 use shopfloor_core::ui::{Ui, printable};
 
-use crate::commands::{self, about_root};
+use crate::commands::about_root;
 use crate::failure;
 use crate::layout;
 use crate::root::{
@@ -43,12 +43,9 @@ pub fn run(ui: &Ui, env: &Env, RootCommand::Trust(args): &RootCommand) -> Result
     let root = &real(&dir);
     trust(ui, env, root, args.yes)?;
     if ui.is_dry() {
-        return Ok(commands::show(ui, about_root(root), &[format!("list {}", root.display())]));
+        return Ok(ui.would(&about_root(root), &[format!("list {}", root.display())]));
     }
-    match ui.is_json() {
-        true => ui.json(&about_root(root)),
-        false => ui.done(format!("listed {}", printable(&root.to_string_lossy()))),
-    }
+    ui.json_or_done(&about_root(root), format!("listed {}", printable(&root.to_string_lossy())));
     Ok(Exit::Done)
 }
 

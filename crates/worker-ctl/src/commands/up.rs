@@ -48,7 +48,7 @@ pub fn run(ctx: &Context<'_>, args: &Args) -> Result<Exit> {
         let names: Vec<String> = state.workers.keys().filter(is_named).cloned().collect();
         let would: Vec<String> =
             down(&state, &names).iter().map(|name| format!("start the session of {name}")).collect();
-        return Ok(commands::show(ctx.ui, commands::statuses(&state, &names), &would));
+        return Ok(ctx.ui.would(&commands::statuses(&state, &names), &would));
     }
     match (args.detach, args.names.is_empty()) {
         (true, _) => {

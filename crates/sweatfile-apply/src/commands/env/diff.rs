@@ -25,11 +25,7 @@ pub struct Args {
 pub fn run(ui: &Ui, worktree: &OpenWorktree, args: &Args) -> Result<Exit> {
     let (before, now) = (require_snapshot(worktree)?, require_usable(worktree)?.variables());
     for change in review::changes(&before, &now) {
-        if ui.is_json() {
-            ui.json(&answer(&change, args.reveal));
-        } else {
-            ui.line(describe(&change, args.reveal));
-        }
+        ui.json_or_line(&answer(&change, args.reveal), describe(&change, args.reveal));
     }
     note_removed(ui, &before, &now);
     Ok(Exit::Done)
