@@ -51,8 +51,6 @@ pub struct Report {
     /// Filled by `check`, where there are caches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskUse>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<serde_json::Value>,
 }
 
 #[derive(Clone, Debug, Serialize)]

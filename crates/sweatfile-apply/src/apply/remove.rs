@@ -20,13 +20,12 @@ use crate::worktree::OpenWorktree;
 /// What a removal did, or in a dry run would do.
 #[derive(Debug, Default, Serialize)]
 pub struct RemovedItems {
+    pub worktree: String,
     #[serde(rename = "removed")]
     pub files: Vec<String>,
     pub excludes: Vec<String>,
     pub left: Vec<Leftover>,
     pub teardown: TornDown,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<serde_json::Value>,
     /// The items that could not be removed, each with its error.
     #[serde(skip)]
     pub failed: Vec<String>,

@@ -69,17 +69,8 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, options: &ApplyOptions) -> Res
         approvals::ask_about_all(ui, &worktree, dirs, options.setup_request())?;
     }
     let applied = set_up(ui, &worktree, dirs, options)?;
-    let (mut report, failure) = applied.conclude(ui);
-    if ui.is_json() {
-        report.error = failure.as_ref().map(Failure::to_json);
-        ui.json(&report);
-    } else {
-        report.print(ui);
-        if let Some(failure) = &failure {
-            ui.error(failure);
-        }
-    }
-    Ok(failure.map_or(Exit::Done, |f| f.exit))
+    let (report, failure) = applied.conclude(ui);
+    Ok(ui.conclude(&report, || report.print(ui), failure.as_ref()))
 }
 
 /// The outcome of setting up a worktree.

@@ -1,8 +1,7 @@
 //! `remove`: takes back what apply placed and nobody changed since.
 
-use serde_json::json;
 use shopfloor_core::env::Env;
-use shopfloor_core::error::{Exit, Failure, Result};
+use shopfloor_core::error::{Exit, Result};
 use shopfloor_core::path::RelPath;
 use shopfloor_core::proc::processes;
 use shopfloor_core::text::printable;
@@ -62,18 +61,8 @@ pub fn run(ui: &Ui, env: &Env, dirs: &LayerFlags, args: &Args) -> Result<Exit> {
         false => apply::remove(&worktree, &plan, &facts.record)?,
     };
     let failure = items.failure().or(torn_down.failure());
-    if ui.is_json() {
-        items.teardown = torn_down;
-        items.error = failure.as_ref().map(Failure::to_json);
-        ui.json_of_both(&json!({ "worktree": worktree.path.to_string_lossy() }), &items);
-    } else {
-        sweep::print(ui, &torn_down);
-        print(ui, &items);
-        if let Some(failure) = &failure {
-            ui.error(failure);
-        }
-    }
-    Ok(failure.map_or(Exit::Done, |f| f.exit))
+    (items.worktree, items.teardown) = (worktree.path.to_string_lossy().into_owned(), torn_down);
+    Ok(ui.conclude(&items, || print(ui, &items), failure.as_ref()))
 }
 
 /// The files of a worktree that these commands would use as somebody has left them, and that nobody has approved.
@@ -93,6 +82,7 @@ fn preview(worktree: &OpenWorktree, plan: RemovePlan) -> Result<RemovedItems> {
 }
 
 fn print(ui: &Ui, items: &RemovedItems) {
+    sweep::print(ui, &items.teardown);
     let word = if ui.is_dry() { "would have removed" } else { "removed" };
     items.files.iter().for_each(|path| ui.line(format!("{word} {}", printable(path))));
     items.excludes.iter().for_each(|pattern| ui.line(format!("{word} exclude {}", printable(pattern))));

@@ -57,11 +57,8 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         finish_removals(ui, &worktree)
     };
     failure = free().err().or(failure);
-    if ui.is_json() {
-        let answer = json!({ "ran": done.ran, "failed": done.failed, "left": done.left, "forgotten": done.forgotten, "ports_freed": freed, "excludes": excludes });
-        let error = failure.as_ref().map(|failure| json!({ "error": failure.to_json() }));
-        ui.json_of_both(&answer, &error.unwrap_or(json!({})));
-    } else {
+    let answer = json!({ "ran": done.ran, "failed": done.failed, "left": done.left, "forgotten": done.forgotten, "ports_freed": freed, "excludes": excludes });
+    let print_all = || {
         print(ui, &done);
         let word = if ui.is_dry() { "would free" } else { "freed" };
         if freed > 0 {
@@ -74,15 +71,9 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         if is_idle && done.failed.is_empty() && done.left.is_empty() {
             ui.nothing_to_do();
         }
-        if let Some(failure) = &failure {
-            ui.error(failure);
-        }
-    }
-    Ok(match failure {
-        Some(failure) => failure.exit,
-        None if !done.left.is_empty() => Exit::No,
-        None => Exit::Done,
-    })
+    };
+    let exit = ui.conclude(&answer, print_all, failure.as_ref());
+    Ok(if exit == Exit::Done && !done.left.is_empty() { Exit::No } else { exit })
 }
 
 /// Lets worktree-spawn delete what a removal of its own has left.

@@ -205,7 +205,6 @@ impl Plan {
             warnings: self.warnings.clone(),
             disk: None,
             drift: (report_for == ReportFor::Check).then(|| self.drift.clone()),
-            error: None,
         }
     }
 
