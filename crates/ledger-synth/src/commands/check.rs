@@ -116,11 +116,7 @@ pub fn lint(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &LintArgs) -> Re
     let events = if args.files.is_empty() { load_events(&ledger)? } else { named(env, &args.files)? };
     let errors = errors(env.now.into(), &events, &join(&events)?);
     for problem in errors.iter().chain(&doubts(&events)) {
-        if ui.is_json() {
-            ui.json(problem);
-        } else {
-            ui.line(printable(&problem.to_string()));
-        }
+        ui.json_or_line(problem, printable(&problem.to_string()));
     }
     Ok(if errors.is_empty() { Exit::Done } else { Exit::Bad })
 }

@@ -53,10 +53,7 @@ pub fn run(ui: &Ui, env: &Env, ledger_args: &LedgerArgs, args: &Args) -> Result<
     let path = ours.to_string_lossy();
     if ui.is_dry() {
         let would = format!("would merge {} into {}", printable(&theirs.to_string_lossy()), printable(&path));
-        match ui.is_json() {
-            true => ui.json(&json!({ "path": path, "would": [would] })),
-            false => ui.line(would),
-        }
+        ui.json_or_line(&json!({ "path": path, "would": [would] }), would);
         return Ok(Exit::Done);
     }
     let exit = merge(ui, env, ledger_args, args, (&git, &repo))?;

@@ -42,8 +42,5 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
 }
 
 fn tell(ui: &Ui, uid: &str, word: &str) {
-    match ui.is_json() {
-        true => ui.json(&json!({ "uid": uid, "acknowledged": !ui.is_dry() })),
-        false => ui.done(format!("{word} {}", printable(uid))),
-    }
+    ui.json_or_done(&json!({ "uid": uid, "acknowledged": !ui.is_dry() }), format!("{word} {}", printable(uid)));
 }

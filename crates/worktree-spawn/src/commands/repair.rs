@@ -78,10 +78,7 @@ pub fn run(ui: &Ui, env: &Env, _args: &Args) -> Result<Exit> {
     let told = Cell::new(false);
     let tell = |what: RepairSubject, text: String| {
         told.set(true);
-        match ui.is_json() {
-            true => ui.json(&json!({ "what": what, "detail": text, "done": !ui.is_dry() })),
-            false => ui.done(printable(&text)),
-        }
+        ui.json_or_done(&json!({ "what": what, "detail": text, "done": !ui.is_dry() }), printable(&text));
     };
     match ui.is_dry() {
         true => preview(env, &place, &tell)?,

@@ -44,11 +44,7 @@ pub struct Args {
 pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find(env)?;
     let spawned = spawn(ui, env, &place, args)?;
-    if ui.is_json() {
-        ui.json(&spawned.answer());
-    } else {
-        ui.line(printable(&spawned.known.agent.id));
-    }
+    ui.json_or_line(&spawned.answer(), printable(&spawned.known.agent.id));
     spawned.exit(ui)
 }
 

@@ -71,10 +71,7 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
     let place = repository::find_for_speaker(env)?;
     let caller = agents::speaker(&place, args.caller.id.as_deref())?;
     if ui.is_dry() {
-        match ui.is_json() {
-            true => ui.json(&caller.keys()),
-            false => ui.line(format!("would serve {}", printable(&caller.agent.id))),
-        }
+        ui.json_or_line(&caller.keys(), format!("would serve {}", printable(&caller.agent.id)));
         return Ok(Exit::Done);
     }
     let failed = |what: &str, e: String| Failure::failed(format!("cannot {what}")).because(io::Error::other(e));
