@@ -1,6 +1,7 @@
 //! What an agent's hooks report. The agent writes it, so it is cut short, and all that follows from it is that nothing
 //! is typed over a question.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shopfloor_core::agents::{HookEvent, ProgramHooks};
 use shopfloor_core::error::{Failure, Result};
@@ -51,7 +52,7 @@ pub enum Signal {
 }
 
 /// The payload of a hook.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Payload(Value);
 
 impl Payload {
@@ -59,11 +60,6 @@ impl Payload {
     pub fn parse(bytes: &[u8]) -> Result<Payload> {
         let value = serde_json::from_slice(bytes);
         value.map(Payload).map_err(|e| Failure::malformed("the hook's input is not JSON").because(e))
-    }
-
-    /// One that was parsed.
-    pub fn of(value: Value) -> Payload {
-        Payload(value)
     }
 
     fn text(&self, pointer: &str) -> Option<&str> {

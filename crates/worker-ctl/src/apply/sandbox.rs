@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use shopfloor_core::agents;
 use shopfloor_core::error::{Failure, Result};
 use shopfloor_core::fs;
@@ -43,7 +42,7 @@ pub const OURS: &str = "/run/shopfloor/bin";
 pub struct HookReport {
     /// The program whose hook it is.
     pub hook: String,
-    pub payload: Value,
+    pub payload: Payload,
 }
 
 /// The sandbox of a worker's worktree, made if it was not there. Exit 2, kind `no_sandbox`, where none can be made.
@@ -183,7 +182,7 @@ pub fn take_reports(ctx: &Context<'_>, worker: &Worker, sandbox: &Sandbox) {
     }
     for HookReport { hook, payload } in sandbox.take_reports::<HookReport>(sandbox::HOOK) {
         let hooks = agents::find(&hook).and_then(|program| program.hooks.as_ref());
-        let report = hooks.and_then(|hooks| Payload::of(payload).report(hooks));
+        let report = hooks.and_then(|hooks| payload.report(hooks));
         let Some(report) = report else { continue };
         ctx.warn_on_failure(&worker.name, || transition::record(ctx, &worker.name, &Input::Reported(report)).map(drop));
     }

@@ -65,10 +65,15 @@ pub fn run(ui: &Ui, env: &Env, args: &Args) -> Result<Exit> {
         None => ui.input_up_to(LONGEST)?,
     };
     mend_half_characters(&mut bytes);
-    if sandbox::is_inside(env) {
-        return tell_outside(ui, env, args, &bytes);
-    }
     let payload = Payload::parse(&bytes)?;
+    if sandbox::is_inside(env) {
+        // The sandbox's spool keeps it for worker-ctl outside.
+        let report = HookReport { hook: args.program.clone(), payload };
+        if !ui.is_dry() {
+            sandbox::report(env, &serde_json::to_vec(&report).unwrap_or_default())?;
+        }
+        return Ok(Exit::Done);
+    }
     let hooks = agents::find(&args.program).and_then(|program| program.hooks.as_ref());
     let (Some(root), Some(worker), Some(hooks)) = (env.var("WORKER_CTL_ROOT"), env.var("WORKER_CTL_WORKER"), hooks)
     else {
@@ -102,17 +107,6 @@ fn find_end_of_limit(ctx: &Context<'_>, worker: Worker) -> Result<()> {
         transition::observe(ctx, &worker, &Input::Limit(Some(limit)))?;
     }
     Ok(())
-}
-
-/// Leaves in the sandbox's spool what the hook tells.
-fn tell_outside(ui: &Ui, env: &Env, args: &Args, bytes: &[u8]) -> Result<Exit> {
-    let payload = serde_json::from_slice(bytes);
-    let payload = payload.map_err(|e| Failure::malformed("the hook's input is not JSON").because(e))?;
-    let report = HookReport { hook: args.program.clone(), payload };
-    if !ui.is_dry() {
-        sandbox::report(env, &serde_json::to_vec(&report).unwrap_or_default())?;
-    }
-    Ok(Exit::Done)
 }
 
 /// Exit 1 if a worker works in the worktree, or an agent program that was not started here. Changes nothing.
