@@ -96,13 +96,10 @@ impl<'a> Context<'a> {
 
     /// The same with the configuration loaded again.
     pub fn reload(&self) -> Result<Context<'a>> {
-        let Context { ui, env, is_dry, .. } = *self;
-        let (path, ending, flags) = (self.root.path.clone(), self.ending.clone(), self.flags.clone());
-        let root = WorkerRoot { config: RootConfig::load(env, &path, &flags.all())?, path };
-        let clone = WorkRepo::new(&Git::find(env)?, &root, &root.source(env), is_dry)?;
-        let (for_programs, foreseen) = (self.for_programs.clone(), self.foreseen.clone());
-        let (root, repo) = (Arc::new(root), clone.clone());
-        Ok(Context { ui, env, root, repo, clone, ending, is_dry, flags, for_programs, foreseen })
+        let path = self.root.path.clone();
+        let root = WorkerRoot { config: RootConfig::load(self.env, &path, &self.flags.all())?, path };
+        let clone = WorkRepo::new(&Git::find(self.env)?, &root, &root.source(self.env), self.is_dry)?;
+        Ok(Context { root: Arc::new(root), repo: clone.clone(), clone, ..self.clone() })
     }
 
     /// The same with these flags.

@@ -353,13 +353,8 @@ struct UsersTables {
 pub fn users_agents(env: &Env) -> Result<(BTreeMap<String, AgentTable>, Vec<String>)> {
     let Some(path) = env.config_home().map(|dir| dir.join("config.toml")) else { return Ok(Default::default()) };
     let (text, UsersFile { own: UsersTables { agents } }) = read(&path)?;
-    for (name, agent) in &agents {
-        let refuse = |why: &str| Failure::malformed(format!("{}: [worker-ctl.agents.{name}]: {why}", path.display()));
-        agent.check().map_err(|failure| refuse(&failure.message).details(failure.causes()))?;
-        if agent.command.is_empty() {
-            return Err(refuse(NO_COMMAND).hint(SET_COMMAND));
-        }
-    }
+    let at = |name: &str| format!("{}: [worker-ctl.agents.{name}]", path.display());
+    agents.iter().try_for_each(|(name, agent)| check_agent(agent, || at(name)))?;
     let document = Document::parse(&*text).ok();
     let tables = document.as_ref().and_then(|document| document.get("worker-ctl")?.get("agents"));
     let warnings = tables.map(|tables| unknown_in_each(&path, &text, tables, AGENT_KEYS)).unwrap_or_default();
@@ -376,11 +371,18 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<(String, T)> {
     Ok((text, read))
 }
 
-/// A table takes the place of the program of that name that we know.
-const NO_COMMAND: &str = "`command` is missing";
-const SET_COMMAND: &str = "set the command that starts it: `command = [\"PROGRAM\", \"ARGUMENT\"]`";
+/// Exit 2 for an agent that cannot be run. A table takes the place of the program of that name that we know, so it needs a
+/// command.
+fn check_agent(agent: &AgentTable, place: impl Fn() -> String) -> Result<()> {
+    let refuse = |why: &str| Failure::malformed(format!("{}: {why}", place()));
+    agent.check().map_err(|failure| refuse(&failure.message).details(failure.causes()))?;
+    match agent.command.is_empty() {
+        true => Err(refuse("`command` is missing")
+            .hint("set the command that starts it: `command = [\"PROGRAM\", \"ARGUMENT\"]`")),
+        false => Ok(()),
+    }
+}
 
-/// Checks names and patterns. Exit 2 with the line of the table that has an invalid one.
 /// Exit 2 for a runner that nobody has.
 fn require_runner(known: &BTreeMap<String, RunnerTable>, named: Option<&str>, place: &str) -> Result<()> {
     let built_in = [runner::NONE, runner::SANDBOX];
@@ -393,6 +395,7 @@ fn require_runner(known: &BTreeMap<String, RunnerTable>, named: Option<&str>, pl
         .hint("name `sandbox`, `none` or a table `[runners.NAME]` of config.toml"))
 }
 
+/// Checks names and patterns. Exit 2 with the line of the table that has an invalid one.
 fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
     let at = |kind: &str, name: &str| {
         let document = Document::parse(text).ok();
@@ -400,14 +403,7 @@ fn check(path: &Path, text: &str, tables: &Tables) -> Result<()> {
         let at = item.map_or(Position { line: 1, column: 1 }, |span| Position::of(text, span.start));
         format!("{}:{at}: [{kind}.{name}]", path.display())
     };
-    for (name, agent) in &tables.agents {
-        agent.check().map_err(|failure| {
-            Failure::malformed(format!("{}: {}", at("agents", name), failure.message)).details(failure.causes())
-        })?;
-        if agent.command.is_empty() {
-            return Err(Failure::malformed(format!("{}: {NO_COMMAND}", at("agents", name))).hint(SET_COMMAND));
-        }
-    }
+    tables.agents.iter().try_for_each(|(name, agent)| check_agent(agent, || at("agents", name)))?;
     tables.runners.others.iter().try_for_each(|(name, table)| table.check(name))?;
     for (name, table) in &tables.workers {
         require_runner(&tables.runners.others, table.runner.as_deref(), &at("workers", name))?;

@@ -119,15 +119,16 @@ impl Ssh<'_> {
                     .hint("install the same version of the tools on both machines"))
             }
             Some(answer) => Ok(answer),
-            None => Err(failure::there(4, format!("{host}: worker-ctl there gave no answer ({})", output.status))
-                .details(
-                    String::from_utf8_lossy(&output.stderr)
-                        .lines()
-                        .take(20)
-                        .map(|line| format!("  {}", printable(line))),
-                )),
+            None => Err(no_answer(host, &output)),
         }
     }
+}
+
+/// The failure for what is no answer of worker-ctl there, with the first lines that it said.
+pub fn no_answer(host: &str, output: &Output) -> Failure {
+    let said = String::from_utf8_lossy(&output.stderr);
+    failure::there(4, format!("{host}: worker-ctl there gave no answer ({})", output.status))
+        .details(said.lines().take(20).map(|line| format!("  {}", printable(line))))
 }
 
 /// The version that a line names.

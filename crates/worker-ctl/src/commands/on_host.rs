@@ -21,7 +21,6 @@ use crate::apply::host_work::{self, name_of, ssh_to};
 use crate::commands::bytes_of;
 use crate::commands::wait::too_late;
 use crate::context::Context;
-use crate::failure;
 use crate::hosts::{self, Host, HostWork, LastSaid};
 use crate::names::{checked_name, new_name};
 use crate::ssh;
@@ -265,8 +264,7 @@ impl Line {
         let has_told = answer.is_some_and(|answer| self.print(ctx, answer));
         let may_be_empty = !ctx.ui.is_json() || exit == Exit::Done && is_one(&self.command, &[LISTS]);
         if !is_ours || answer.is_none() || !has_told && !may_be_empty {
-            return Err(failure::there(4, format!("{host}: worker-ctl there gave no answer ({})", output.status))
-                .details(lines.lines().take(20).map(|line| format!("  {}", printable(line)))));
+            return Err(ssh::no_answer(host, output));
         }
         for line in lines.lines() {
             let line = self.renamed(line);
