@@ -93,18 +93,21 @@ pub fn place(comment: &Comment) -> String {
 fn one(comment: &Comment, lines: &[DiffLine]) -> String {
     let at = find(lines, comment).filter(|_| comment.stale.is_none());
     let shown = match at {
-        Some(at) => around(lines, at).iter().map(quoted).collect(),
+        Some(at) => around(lines, at).into_iter().map(quoted).collect(),
         None => format!("  {}\n", comment.quote),
     };
     format!("{}\n{shown}{}\n", place(comment), comment.text)
 }
 
-/// The lines of the same hunk around one.
-fn around(lines: &[DiffLine], at: usize) -> &[DiffLine] {
+/// The lines of the same hunk around one, without what says that a file ends without a line end.
+fn around(lines: &[DiffLine], at: usize) -> Vec<&DiffLine> {
+    let is_text = |line: &&DiffLine| line.kind != LineKind::Head || !line.text.starts_with('\\');
     let is_near = |line: &&DiffLine| !matches!(line.kind, LineKind::Head | LineKind::Hunk);
-    let before = lines[..at].iter().rev().take(AROUND).take_while(is_near).count();
-    let after = lines[at + 1..].iter().take(AROUND).take_while(is_near).count();
-    &lines[at - before..=at + after]
+    let before = lines[..at].iter().rev().filter(is_text).take_while(is_near).take(AROUND);
+    let mut near: Vec<&DiffLine> = before.collect();
+    near.reverse();
+    near.extend(lines[at..].iter().filter(is_text).take_while(is_near).take(1 + AROUND));
+    near
 }
 
 fn quoted(line: &DiffLine) -> String {
@@ -226,6 +229,15 @@ mod tests {
         assert!(kept.comments.iter().all(sent) && !sent(&comment(Side::New, 3)));
         // Part of another one's text.
         assert!(!sent(&Comment { text: "c".into(), ..comment(Side::New, 2) }));
+    }
+
+    #[test]
+    fn the_end_of_a_file_without_a_line_end_hides_no_line() {
+        let end = "\\ No newline at end of file";
+        let diff = lines(&format!("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n{end}\n+c\n{end}\n"));
+        let last = Comment { quote: "c".into(), ..comment(Side::New, 2) };
+        let kept = Comments { comments: vec![last], ..Comments::default() };
+        assert_eq!(message(&kept, &diff), "x:2\n      1  a\n      2 -b\n      2 +c\nc2\n");
     }
 
     #[test]

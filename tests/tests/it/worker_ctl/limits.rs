@@ -134,6 +134,11 @@ fn what_a_transcript_lies_about_is_not_believed_and_harms_nobody() {
         assert_eq!((text(&row, "/activity"), &row["limited_until_at"]), ("limited", &Value::Null), "{file:?}");
         // Its end may still be told. After that nobody but a person knows when to go on.
         assert_eq!((needed("2000"), needed("2100")), (Value::Null, json!("limited")), "{file:?}");
+        // A row whose time cannot be true tells at least which limit it is.
+        floor.ctl(&["patrol"]).succeeds();
+        let kind =
+            file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("odd")).then_some("five_hour");
+        assert_eq!(floor.status("adam")["limit"], json!(kind), "{file:?}");
         hook(&floor, "adam", &event("PreToolUse"));
         assert_eq!(text(&floor.status("adam"), "/activity"), "busy", "{file:?}");
     }
