@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
-use shopfloor_core::board::{BoardRow, Need, Screen, Standing, lines};
+use shopfloor_core::board::{BoardRow, Need, Screen, Standing, age, lines};
 use shopfloor_core::env::Env;
 use shopfloor_core::error::{Exit, Failure, Result};
 use shopfloor_core::forge::Request;
@@ -21,7 +21,7 @@ use shopfloor_core::ui::{Ui, printable};
 use crate::apply::check::{self, need_by_files, need_now};
 use crate::apply::host_status::{self, time};
 use crate::apply::sandbox;
-use crate::attention::needed_since;
+use crate::attention::{needed_since, quiet_for};
 use crate::check_record::MOST_VOID;
 use crate::commands::joined;
 use crate::context::Context;
@@ -331,7 +331,9 @@ fn line(ctx: &Context<'_>, seen: &SeenState, worker: &Worker, width: usize) -> S
     }
     parts.extend(worker.program.fault.as_ref().map(Fault::to_string));
     parts.extend(worker.program.job_waits_for.clone());
-    parts.extend(activity(worker, ctx.now()));
+    let is_silent = need_by_files(&ctx.root, ctx.now(), worker) == Some(Need::Silent);
+    let silent = is_silent.then(|| format!("silent for {}", age(quiet_for(&ctx.root, ctx.now(), worker))));
+    parts.extend(silent.or_else(|| activity(worker, ctx.now())));
     parts.extend(checked(ctx, worker));
     parts.extend(worker.work.commit_sha.as_ref().map(|sha| sha.chars().take(12).collect::<String>()));
     if let Some(pending) = &worker.pending_send {

@@ -305,6 +305,7 @@ fn a_program_that_shows_no_sign_needs_a_person() {
         text(&all, "/workers/0/since_at").to_owned()
     };
     assert!(since(&later) > since(&[]));
+    floor.root.run_with("worker-ctl", &["status"], &later).exit(0).out_has("working, silent for ");
     floor.root.run_with("worker-ctl", &["wait", "adam"], &later).exit(0).out_has("adam silent");
     let row = floor.app.run_with("shopfloor", &["status"], &later).any_status().any_err();
     row.out_has("you: look");
