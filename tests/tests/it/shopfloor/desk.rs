@@ -326,6 +326,16 @@ fn one_frame_is_printed_for_documents() {
 }
 
 #[test]
+fn a_state_that_cannot_be_read_is_not_shown_as_empty() {
+    let w = World::new();
+    let floor = Floor::new(&w);
+    floor.ctl(&["add", "ada"]).succeeds();
+    floor.root.write("state.json", "{");
+    let frame = floor.app.shopfloor(&["desk", "--print", "60x12"]).exit(0).stdout.clone();
+    assert!(frame.lines().skip(1).collect::<String>().contains("state.json") && !frame.contains("no agent"), "{frame}");
+}
+
+#[test]
 fn jump_goes_to_whoever_has_waited_longest() {
     let w = World::new();
     let floor = adopted_floor(&w);

@@ -21,7 +21,7 @@ impl Draw<'_> {
     }
 
     /// How many columns of a row there are for a text.
-    fn room(&self) -> usize {
+    pub(super) fn room(&self) -> usize {
         self.width.saturating_sub(2).max(2)
     }
 

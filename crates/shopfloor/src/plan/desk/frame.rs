@@ -74,11 +74,21 @@ pub fn frame(desk: &Desk, (width, height): (u16, u16)) -> (Buffer, Option<Positi
     });
     let widest = names.max().unwrap_or(0).clamp(4, (usize::from(width) / 4).max(4));
     shown.for_each(|(line, y)| draw.list_line(desk, line, widest, y));
+    // What cannot be read is not empty.
+    let problem = desk.sites.iter().find_map(|site| site.problems.first()).filter(|_| all.is_empty());
+    let has_page = places.page.1 > places.page.0 && problem.is_none();
     if all.is_empty() && height > 2 {
-        let text = if desk.filter.is_empty() { desk.nobody() } else { "no agent has this word" };
-        draw.text(1, 1, text, DIM);
+        let text = match problem {
+            _ if !desk.filter.is_empty() => "no agent has this word".to_owned(),
+            Some(problem) => printable(problem),
+            None => desk.nobody().to_owned(),
+        };
+        let rows = broken(&text, draw.room());
+        for (row, y) in rows.iter().zip(1..height - 1) {
+            draw.text(1, y, row, DIM);
+        }
     }
-    if places.page.1 > places.page.0 {
+    if has_page {
         draw.rule(desk, places.page.0 - 1);
         draw.page(desk, places.page);
     }
