@@ -86,7 +86,9 @@ fn rollout(ctx: &Context<'_>, sandbox: Option<&Sandbox>, worker: &Worker) -> Opt
             (root, sessions)
         }
         None => {
-            let own = ctx.env.var("CODEX_HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+            // Its program is started with the variables of the agent's table.
+            let told = ctx.root.agent_of(worker).ok().and_then(|agent| agent.env.get("CODEX_HOME").map(PathBuf::from));
+            let own = told.or_else(|| ctx.env.var("CODEX_HOME").map(PathBuf::from)).filter(|home| home.is_absolute());
             let root = Root::open(&real(&own.or_else(|| Some(ctx.env.home()?.join(".codex")))?)).ok()?;
             let sessions = root.path().join("sessions");
             (root, sessions)

@@ -308,7 +308,8 @@ fn codex_tells_of_its_limit_in_its_own_file_alone() {
     assert_eq!((text(&row, "/activity"), text(&row, "/limit")), ("limited", "weekly"));
     assert_eq!(refused(&floor, &["message", "adam", "x"], 1), "occupied");
     // Another turn has begun since.
-    std::fs::write(&own, rows + &json!({ "timestamp": stamp, "type": "turn_context" }).to_string() + "\n").unwrap();
+    let turn = json!({ "timestamp": stamp, "type": "turn_context" });
+    std::fs::write(&own, format!("{rows}{turn}\n")).unwrap();
     floor.ctl(&["patrol"]).succeeds();
     assert_eq!(text(&floor.status("adam"), "/activity"), "unknown");
     let cost = floor.ctl(&["cost", "--json"]).exit(0).json_lines();
@@ -323,6 +324,14 @@ fn codex_tells_of_its_limit_in_its_own_file_alone() {
     std::os::unix::fs::symlink(dir.join("rollout-9-other.jsonl"), &own).unwrap();
     floor.ctl(&["patrol"]).succeeds();
     assert_eq!(text(&floor.status("adam"), "/activity"), "unknown", "a link was followed");
+    // Its program may have a home of its own.
+    let elsewhere = w.home("codex home");
+    let hooks = "hooks = \"codex\"\n";
+    configure(&floor, hooks, &format!("{hooks}env = {{ CODEX_HOME = {elsewhere:?} }}\n"));
+    std::fs::create_dir_all(elsewhere.join("sessions").join(&day)).unwrap();
+    std::fs::write(elsewhere.join("sessions").join(&day).join("rollout-5-own.jsonl"), &rows).unwrap();
+    floor.ctl(&["patrol"]).succeeds();
+    assert_eq!(text(&floor.status("adam"), "/activity"), "limited");
 }
 
 #[test]
