@@ -1,12 +1,16 @@
 //! Removes a worker, or takes its task away. Work that exists nowhere else is refused, or kept on demand.
 
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
 use shopfloor_core::git::{
     FreshIndex, ListedWorktree, failed, require_lasting_objects, require_plain_ref, require_writable_objects,
 };
+use shopfloor_core::path::RelPath;
 use shopfloor_core::pre_remove;
 use shopfloor_core::proc::processes;
 use shopfloor_core::text::shell_word;
@@ -314,6 +318,7 @@ fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str, seen: Option<&
     ctx.repo.unhide(tree)?;
     let switch = ["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base];
     let switch = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[base])?.args(switch);
+    let begun = SystemTime::now();
     // Nothing that takes long is between this look and the checkout.
     if seen.map_or(Ok(false), FreshIndex::is_outdated)? {
         return Err(trash::changed(tree, Vec::new()));
@@ -326,10 +331,22 @@ fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str, seen: Option<&
         return Err(failed("checkout", &switched));
     }
     kept.extend(trash::move_nested(ctx, worker, base)?);
-    // Nothing places again what set-up has placed.
-    let placed = changes(&ctx.repo, tree)?.1;
-    let stay: Vec<String> = placed.iter().map(|path| format!("--exclude={}", path.pattern())).collect();
+    // Nothing places again what set-up has placed. What came after the look stays, because it is kept nowhere.
+    let (left, placed) = changes(&ctx.repo, tree)?;
+    let new =
+        left.iter().filter(|path| came_since(&tree.join(path), begun)).filter_map(|path| RelPath::parse(path).ok());
+    let stay: Vec<String> = placed.into_iter().chain(new).map(|path| format!("--exclude={}", path.pattern())).collect();
     let args = ["clean", "--quiet", "-f", "-d"].into_iter().chain(stay.iter().map(String::as_str));
     ctx.repo.ask(tree, &args.collect::<Vec<_>>())?;
     Ok(kept)
+}
+
+/// Whether a file is there since this time, or was moved there.
+fn came_since(file: &Path, time: SystemTime) -> bool {
+    // The clock of a file system is coarser.
+    let time =
+        time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().saturating_sub(Duration::from_millis(50));
+    let nanos = |meta: &Metadata| u32::try_from(meta.ctime_nsec()).unwrap_or_default();
+    let changed = |meta: &Metadata| Some(Duration::new(u64::try_from(meta.ctime()).ok()?, nanos(meta)));
+    file.symlink_metadata().ok().and_then(|meta| changed(&meta)).is_some_and(|changed| changed >= time)
 }

@@ -98,6 +98,11 @@ fn what_is_saved_while_a_worktree_is_given_up_is_not_lost() {
             assert!(adam.read(file).ends_with("late\n"));
             adam.sh("git checkout -q README.md; rm -f new").exit(0);
         }
+        // What comes after the look is left where it is.
+        late(" checkout --quiet --force ", "later");
+        floor.ctl(&["reset", "adam", "--yes"]).exit(0).any_out().any_err();
+        assert_eq!(adam.read("later"), "late\n");
+        adam.sh("rm later").exit(0);
         late(" update-index -q ", "new");
         let nuke = ["nuke", "adam", "--worktree", "--yes"];
         floor.ctl(&nuke).exit(1).any_out().err_has("has changed meanwhile");
