@@ -87,8 +87,8 @@ pub fn in_front_words(text: &str) -> String {
     while let Some(next) = rest.chars().next() {
         let is_inside = |c: char| c.is_alphanumeric() || "/-_.".contains(c);
         let fits = |(tool, _): &&(&str, &str)| rest.strip_prefix(tool).is_some_and(|rest| !rest.starts_with(is_inside));
-        // No verb of the front door takes that option; `add` is worker-ctl's own.
-        let is_apart = |said: &str| said.contains(" --host ") && !said.contains(" add ");
+        // No verb of the front door takes these options; `add` is worker-ctl's own.
+        let is_apart = |said: &str| said.contains(" --host ") && !said.contains(" add ") || said.contains(" --queue");
         let mut words = FRONT_WORDS.iter().filter(|(_, front)| !(is_terminal && *front == FRONT_REVIEW));
         let begun = if spoken.ends_with(is_inside) { None } else { words.find(fits) };
         let (from, to) = match begun.filter(|_| !rest.split('`').next().is_some_and(is_apart)) {

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -135,6 +136,12 @@ impl FreshIndex {
         // A repository has a slash at its end.
         let new = self.ask(&["ls-files", "--others", "--exclude-standard", "-z"], Vec::new())?;
         Ok(nul_fields(&new).any(|path| !path.ends_with(b"/")) || !self.ask(&changed, Vec::new())?.is_empty())
+    }
+
+    /// Whether a file was changed, made or moved there since this was written, by the clock of the file system.
+    pub fn is_before(&self, file: &Path) -> bool {
+        let time = |path: &Path| path.symlink_metadata().ok().map(|meta| (meta.ctime(), meta.ctime_nsec()));
+        time(file).is_some_and(|time_of_file| Some(time_of_file) >= time(self.index.path()))
     }
 
     /// The files that are there with another content, separated by NUL. Contents are hashed, because an object that an

@@ -1,9 +1,6 @@
 //! Removes a worker, or takes its task away. Work that exists nowhere else is refused, or kept on demand.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use shopfloor_core::error::Result;
 use shopfloor_core::fs;
@@ -318,7 +315,6 @@ fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str, seen: Option<&
     ctx.repo.unhide(tree)?;
     let switch = ["checkout", "--quiet", "--force", "--no-track", "-B", &worker.branch, base];
     let switch = ctx.repo.reading_source(ctx.repo.cmd(tree)?, &[base])?.args(switch);
-    let begun = SystemTime::now();
     // Nothing that takes long is between this look and the checkout.
     if seen.map_or(Ok(false), FreshIndex::is_outdated)? {
         return Err(trash::changed(tree, Vec::new()));
@@ -333,20 +329,10 @@ fn clean_worktree(ctx: &Context<'_>, worker: &Worker, base: &str, seen: Option<&
     kept.extend(trash::move_nested(ctx, worker, base)?);
     // Nothing places again what set-up has placed. What came after the look stays, because it is kept nowhere.
     let (left, placed) = changes(&ctx.repo, tree)?;
-    let new =
-        left.iter().filter(|path| came_since(&tree.join(path), begun)).filter_map(|path| RelPath::parse(path).ok());
+    let is_new = |path: &&String| seen.is_some_and(|seen| seen.is_before(&tree.join(path)));
+    let new = left.iter().filter(is_new).filter_map(|path| RelPath::parse(path).ok());
     let stay: Vec<String> = placed.into_iter().chain(new).map(|path| format!("--exclude={}", path.pattern())).collect();
     let args = ["clean", "--quiet", "-f", "-d"].into_iter().chain(stay.iter().map(String::as_str));
     ctx.repo.ask(tree, &args.collect::<Vec<_>>())?;
     Ok(kept)
-}
-
-/// Whether a file is there since this time, or was moved there.
-fn came_since(file: &Path, time: SystemTime) -> bool {
-    // The clock of a file system is coarser.
-    let time =
-        time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().saturating_sub(Duration::from_millis(50));
-    let nanos = |meta: &Metadata| u32::try_from(meta.ctime_nsec()).unwrap_or_default();
-    let changed = |meta: &Metadata| Some(Duration::new(u64::try_from(meta.ctime()).ok()?, nanos(meta)));
-    file.symlink_metadata().ok().and_then(|meta| changed(&meta)).is_some_and(|changed| changed >= time)
 }

@@ -222,6 +222,8 @@ fn a_limited_agent_gets_no_task_without_a_name_and_one_bell_rings_for_all() {
         hook(&floor, name, &failed(&transcript(&w, name, &json!(now() + 4_000))));
     }
     floor.ctl(&["start", "--task", "x"]).exit(1).err_has("scripted has hit a usage limit");
+    // The front door's verb has no such option.
+    floor.app.shopfloor(&["start", "--task", "x"]).exit(1).err_has("let the task wait: `worker-ctl start --queue`");
     floor.ctl(&["start", "--queue", "--task", "Later"]).succeeds();
     floor.ctl(&["start", "idle", "--task", "By name"]).succeeds();
     floor.ctl(&["reset", "idle"]).succeeds();

@@ -385,7 +385,7 @@ pub fn refuse_while_limited(worker: &Worker, input: &Input, now: i64) -> Result<
     let refused = failure::OCCUPIED
         .failure(format!("nothing was typed to {name}: it has hit a usage limit{}", until(limit, now)));
     Err(match limit.until_unix {
-        Some(_) => refused.hint("a running `worker-ctl up` lets it go on then; type all the same with `--force`"),
+        Some(_) => refused.hint("a running `up` lets it go on then; type all the same with `--force`"),
         None => {
             refused.hint(format!("`worker-ctl resume {name}` tries whether it holds still; or type with `--force`"))
         }
@@ -414,7 +414,7 @@ fn refuse_while_queued(worker: &Worker, input: &Input) -> Result<()> {
 pub fn waits_in_queue(name: &str, reason: &str) -> Failure {
     failure::QUEUED
         .failure(format!("the job of {name} waits: {reason}"))
-        .hint("a running `worker-ctl up` goes on when it runs; `worker-ctl start --queue` keeps a task until then")
+        .hint("a running `up` goes on when it runs; `worker-ctl start --queue` keeps a task until then")
 }
 
 /// When a usage limit ends, as a person reads it.
