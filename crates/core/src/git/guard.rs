@@ -24,8 +24,8 @@ use crate::proc::Cmd;
 /// text may be an agent's, through links in `rr-cache`), the automatic gc, which follows links as it prunes, and the
 /// commit graph: a forged one says that work is merged. Of a file that is larger than the threshold git compares and
 /// merges no lines, which takes twenty times its size in memory. The file that orders a diff may be a pipe. An index that is
-/// written to be compared with the files must not say that all of them are as they were.
-pub(super) const NO_PROGRAMS: [&str; 16] = [
+/// written to be compared with the files must not say that all of them are as they were. Authors are those of the commits.
+pub(super) const NO_PROGRAMS: [&str; 18] = [
     "-c",
     "core.fsmonitor=false",
     "-c",
@@ -42,6 +42,8 @@ pub(super) const NO_PROGRAMS: [&str; 16] = [
     "diff.orderFile=/dev/null",
     "-c",
     "core.ignoreStat=false",
+    "-c",
+    "log.mailmap=false",
 ];
 
 /// No fetch of objects that are missing: who can write the repository's files chooses from where, with which program.

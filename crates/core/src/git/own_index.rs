@@ -130,6 +130,10 @@ impl FreshIndex {
 
     /// Whether a file was changed or made since [`add_all`](Self::add_all).
     pub fn is_outdated(&self) -> Result<bool> {
+        // This sets the time by which [`is_before`](Self::is_before) tells what comes after this look, and not git's.
+        let path = self.index.path();
+        let touched = path.symlink_metadata().and_then(|meta| std::fs::set_permissions(path, meta.permissions()));
+        touched.map_err(|e| Failure::failed("cannot write an index of ours").because(e))?;
         // HEAD, which may name a tree that git cannot read, has no part in this.
         self.ask(&["update-index", "-q", "--ignore-submodules", "--refresh"], Vec::new())?;
         let changed = ["diff-files", "--name-only", "--diff-filter=d", "--ignore-submodules=all"];

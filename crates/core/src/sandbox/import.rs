@@ -159,18 +159,17 @@ impl Sandbox {
     }
 
     /// The commits that would go with the sandbox too, and nobody counts: those that were imported and that the branch
-    /// has left, and those that only a log of HEAD inside still names, as far as they can be taken.
+    /// has left, and those that only a log of HEAD inside still names. A failure says that they cannot all be taken.
     pub fn dropped(&self) -> Result<Vec<String>> {
         let _lock = self.lock()?;
         let (git, format) = (Git::find(&self.env)?.common(&self.common_dir)?, self.format()?);
-        let logged = self.look_for_new("--parents", &named_in(&["logs/HEAD"]))?.capture();
-        let logged = logged.ok().filter(|output| output.status.success()).map(|output| output.text());
-        let mut tips = tips_of(&logged.unwrap_or_default());
-        tips.truncate(MOST_DROPPED);
-        let all: Vec<&str> = tips.iter().map(String::as_str).collect();
-        if !all.is_empty() && self.take(&git, format, &all).is_err() {
-            // Nobody should take some of them.
-            tips.retain(|tip| self.take(&git, format, &[tip.as_str()]).is_ok());
+        let logged = self.look_for_new("--parents", &named_in(&["logs/HEAD"]))?.capture()?;
+        let mut tips = tips_of(&logged.text());
+        if !logged.status.success() || tips.len() > MOST_DROPPED {
+            return Err(refused("the log of its HEAD cannot be taken in"));
+        }
+        if !tips.is_empty() {
+            self.take(&git, format, &tips.iter().map(String::as_str).collect::<Vec<_>>())?;
         }
         tips.push(format!("--glob={}/*", self.own_ref("box")));
         git.only_named(&self.common_dir, tips)

@@ -222,8 +222,21 @@ pub fn shown(ctx: &Context<'_>, worker: &Worker, file: &Path) -> Result<PathBuf>
 pub fn remove(ctx: &Context<'_>, worker: &Worker) -> Result<()> {
     let Some(sandbox) = of(ctx, worker)? else { return Ok(()) };
     let ctx = &ctx.of(worker)?;
-    trash::keep_tips(ctx, worker, &not_landed(&ctx.repo, sandbox.dropped()?)?)?;
-    sandbox.remove()
+    match sandbox.dropped().and_then(|dropped| not_landed(&ctx.repo, dropped)) {
+        Ok(dropped) => {
+            trash::keep_tips(ctx, worker, &dropped)?;
+            sandbox.remove()
+        }
+        // What nobody can take stays, and is in nobody's way.
+        Err(failure) => {
+            ctx.ui.warn(format!(
+                "the sandbox of {} is kept in {}: {failure}",
+                worker.name,
+                sandbox.put_aside()?.display()
+            ));
+            Ok(())
+        }
+    }
 }
 
 /// The variables of ours that are named, for the program inside.

@@ -65,7 +65,8 @@ pub fn kept_of(ctx: &Context<'_>, worker: &str, since_unix: i64) -> Result<Vec<S
     let all = format!("{TRASH}{worker}/");
     let since = Timestamp::from_second(since_unix).unwrap_or_default().strftime("%Y%m%dT%H%M%S").to_string();
     let refs = ctx.repo.ask(&ctx.repo.top, &["for-each-ref", "--format=%(refname)", &all])?;
-    let is_later = |name: &&str| name.strip_prefix(&all).is_some_and(|stamp| stamp >= since.as_str());
+    let is_later =
+        |name: &&str| name.strip_prefix(&all).is_some_and(|stamp| stamp >= since.as_str() && stamp.starts_with('2'));
     Ok(refs.lines().filter(is_later).map(str::to_owned).collect())
 }
 

@@ -12,6 +12,7 @@ use shopfloor_core::known_dirs::forget_gone;
 use shopfloor_core::lock::Lock;
 use shopfloor_core::pre_remove::{self, How};
 use shopfloor_core::proc::processes::{self, Process};
+use shopfloor_core::sandbox::Sandbox;
 use shopfloor_core::written_files;
 
 use super::lock_and_excludes::release_excludes;
@@ -91,6 +92,23 @@ pub fn is_of(known: &KnownAgent, pid: i32) -> bool {
     has("SHOPFLOOR_AGENT_ID", known.agent.id.as_bytes()) || has("SWEATFILE_WORKTREE", path)
 }
 
+/// Keeps what was amended or reset in an agent's sandbox. Where that cannot be taken out, a note says that the sandbox stays.
+fn keep_dropped(
+    env: &Env,
+    git: &Git,
+    place: &Place,
+    (known, sandbox): (&KnownAgent, &Sandbox),
+    done: &mut RemovalOutcome,
+) -> Result<bool> {
+    match sandbox.dropped() {
+        Ok(dropped) => trash::keep_commits(env, git, place, known, &dropped).map(|()| true),
+        Err(failure) => {
+            done.notes.push(format!("its sandbox stays in {}: {failure}", sandbox.git_dir().display()));
+            Ok(false)
+        }
+    }
+}
+
 /// Removes one agent. `_lock` is the repository's lock.
 pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock: &Lock) -> Result<RemovalOutcome> {
     let known = &removal.condition.known;
@@ -128,7 +146,7 @@ pub fn remove(env: &Env, place: &Place, git: &Git, removal: &AgentRemoval, _lock
     }
     // What was amended or reset in its sandbox goes with that.
     if let Some(sandbox) = sandbox.as_ref().filter(|_| is_kept_elsewhere) {
-        trash::keep_commits(env, git, place, known, &sandbox.dropped()?)?;
+        is_kept_elsewhere = keep_dropped(env, git, place, (known, sandbox), &mut done)?;
     }
     // The log of its HEAD goes, and what was amended or reset is in nothing else. An agent can write it: what of it cannot be
     // kept is in nobody's way.

@@ -448,3 +448,22 @@ fn no_agent_makes_its_worktree_another_one_than_its_own() {
     floor.ctl(&["patrol"]).exit(0).any_out().err_has("does not lead to");
     assert_eq!(floor.status("adam")["name"], "adam");
 }
+
+/// Neither a file that the configuration names nor one in the git directory gives a commit another author.
+#[test]
+fn an_author_is_shown_as_the_commit_names_it() {
+    let w = World::new();
+    let app = w.app();
+    app.commit("README.md", "app\n");
+    app.git(&["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    let feat = w.at(app.path.with_file_name("feat"));
+    feat.sh("echo x > x; git add x; git commit -q --author='Mallory <m@evil>' -m Work").exit(0);
+    let map = w.home("map");
+    write(&map, "Ada <ada@example.org> <m@evil>\n");
+    app.write(".git/.mailmap", "Ada <ada@example.org> <m@evil>\n");
+    app.git(&["config", "mailmap.file", map.to_str().unwrap()]);
+    app.git(&["config", "log.mailmap", "true"]);
+    app.run("worker-ctl", &["add", "feat", "--worktree", "../feat", "--land", "commits"]).succeeds().any_err();
+    let shown = app.run("worker-ctl", &["review", "feat"]).exit(0).any_err().stdout.clone();
+    assert!(shown.matches("Mallory <m@evil>").count() >= 2 && !shown.contains("Author:     Ada"), "{shown}");
+}

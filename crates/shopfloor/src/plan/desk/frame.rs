@@ -79,8 +79,8 @@ pub fn frame(desk: &Desk, (width, height): (u16, u16)) -> (Buffer, Option<Positi
     let has_page = places.page.1 > places.page.0 && problem.is_none();
     if all.is_empty() && height > 2 {
         let text = match problem {
-            _ if !desk.filter.is_empty() => "no agent has this word".to_owned(),
             Some(problem) => printable(problem),
+            None if !desk.filter.is_empty() => "no agent has this word".to_owned(),
             None => desk.nobody().to_owned(),
         };
         let rows = broken(&text, draw.room());
