@@ -50,7 +50,7 @@ pub fn need_by_files(root: &WorkerRoot, now: i64, worker: &Worker) -> Option<Nee
     }
     // After a reboot nothing goes on by itself, and after a limit only where a running `up` says so.
     let has_up = || up_lock::is_running(&root.path).unwrap_or(false);
-    let is_late = || quiet_for(root, now, worker) > LATE;
+    let is_late = || now - worker.last_activity_unix > LATE;
     if is_cut_off(worker) && !has_up() || is_free_again(worker) && (is_late() || !has_up()) {
         return Some(Need::Resume);
     }
