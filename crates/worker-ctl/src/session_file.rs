@@ -36,6 +36,12 @@ impl UsageLimit {
         self.until_unix.is_none_or(|until| now < until)
     }
 
+    /// Whether this tells when the limit ends, or else which one it is, and `known` does not.
+    pub fn tells_more_than(&self, known: &UsageLimit) -> bool {
+        let tells_kind = self.kind.is_some() && self.kind != known.kind;
+        known.until_unix.is_none() && (self.until_unix.is_some() || tells_kind)
+    }
+
     /// When the program of this worker is to be told to go on: one that goes on by itself, only if it has not. `retry` is
     /// the number of seconds after which a limit without a known end is tried.
     pub fn ends_for(&self, worker: &str, goes_on_by_itself: bool, retry: Option<i64>) -> Option<i64> {
@@ -254,6 +260,16 @@ mod tests {
         assert_eq!(unknown.ends_for("adam", true, None), None);
         assert!((101..=102).contains(&unknown.ends_for("adam", true, Some(1)).unwrap()));
         assert!(known.holds(999) && !known.holds(1_000) && unknown.holds(9_999));
+    }
+
+    #[test]
+    fn a_row_that_tells_less_takes_nothing_back() {
+        let nothing = UsageLimit { since_unix: 100, until_unix: None, kind: None };
+        let weekly = UsageLimit { kind: Some("weekly".into()), ..nothing.clone() };
+        let ending = UsageLimit { until_unix: Some(1_000), ..nothing.clone() };
+        assert!(weekly.tells_more_than(&nothing) && ending.tells_more_than(&weekly));
+        assert!(!nothing.tells_more_than(&weekly) && !weekly.tells_more_than(&weekly));
+        assert!(!nothing.tells_more_than(&ending) && !weekly.tells_more_than(&ending));
     }
 
     #[test]

@@ -264,8 +264,7 @@ fn find_limit(ctx: &Context<'_>, worker: &Worker) -> Result<Option<Input>> {
     let is_news = match (known, &told) {
         (None, told) => told.is_some(),
         (Some(_), None) => ctx.root.session_file_of(worker) == SessionFile::Rollout,
-        // Also without a time that can be true it may tell which limit it is.
-        (Some(known), Some(told)) => known.until_unix.is_none() && (told.until_unix, &told.kind) != (None, &known.kind),
+        (Some(known), Some(told)) => told.tells_more_than(known),
     };
     Ok(is_news.then_some(Input::Limit(told)))
 }
